@@ -1,0 +1,28 @@
+"""TLC's codes and what they mean, each with its source. No transform and no rule stands here."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+
+class Service(StrEnum):
+    """A TLC licence class whose trips are published as monthly files."""
+
+    YELLOW = "yellow"
+    GREEN = "green"
+
+
+# TLC, "Data Dictionary - Yellow Taxi Trip Records" (2025-03-18), field payment_type; 0 came with flex fares in 2025.
+PAYMENT_TYPES: Final[dict[int, str]] = {
+    0: "Flex Fare trip",
+    1: "Credit card",
+    2: "Cash",
+    3: "No charge",
+    4: "Dispute",
+    5: "Unknown",
+    6: "Voided trip",
+}
+
+UNKNOWN: Final = "Unknown"
+"""What stands for a zone or a code that TLC's own lists don't name."""
