@@ -1,0 +1,136 @@
+"""Judging: every rule of a contract evaluated on a frame, once, and the frame split by what was found.
+
+Pure Narwhals: the same code judges on every engine. Nothing but counts and a few example rows leaves the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import narwhals.stable.v1 as nw
+
+from taxi_assets.contracts.contract import Contract, Rule
+from taxi_assets.contracts.types import Frame
+
+FAILED_RULES: Final = "failed_rules"
+_EXAMPLES: Final = 5
+# Rows are tallied by which rules they break; each such group names up to this many rows, so that examples differ.
+_EXAMPLES_PER_GROUP: Final = 3
+_QUARANTINING, _REPORTED, _LANE = "_broken_quarantining", "_broken_reported", "_lane"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """How many of a frame's rows break a rule, and a few of them."""
+
+    rule: Rule
+    rows_failing: int
+    rows: int
+    examples: tuple[Mapping[str, Any], ...]
+
+    @property
+    def share(self) -> float:
+        """Share of the frame's rows that break the rule, 0 to 1."""
+        return self.rows_failing / self.rows if self.rows else 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether that share is within the rule's tolerance."""
+        return self.share <= self.rule.tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What judging found. `kept` and `quarantined` are lazy and together hold every row of the frame exactly once.
+
+    `quarantined` has one more column, `failed_rules`: the names of the quarantining rules that the row breaks.
+    """
+
+    contract: type[Contract]
+    rows: int
+    rows_quarantined: int
+    results: tuple[RuleResult, ...]
+    kept: Frame
+    quarantined: Frame
+
+    @property
+    def share_quarantined(self) -> float:
+        """Share of the frame's rows that break at least one quarantining rule, 0 to 1."""
+        return self.rows_quarantined / self.rows if self.rows else 0.0
+
+    @property
+    def publishable(self) -> bool:
+        """Whether that share is within the table's publish limit."""
+        return self.share_quarantined <= self.contract.stored_as().publish_limit
+
+
+def judge(contract: type[Contract], frame: Frame, *, row_id: str) -> Verdict:
+    """Evaluate all rules of `contract` on `frame` in one aggregation.
+
+    `row_id` is a column of whole numbers that differ from row to row; examples are found by it.
+    """
+    quarantining = [rule for rule in contract.rules() if rule.quarantines]
+    reported = [rule for rule in contract.rules() if not rule.quarantines]
+    judged = frame.with_columns(
+        _as_bits(quarantining).alias(_QUARANTINING),
+        _as_bits(reported).alias(_REPORTED),
+    )
+    tally = (
+        judged.with_columns((nw.col(row_id) % _EXAMPLES_PER_GROUP).alias(_LANE))
+        .group_by(_QUARANTINING, _REPORTED, _LANE)
+        .agg(nw.len().alias("rows"), nw.col(row_id).min().alias("example"))
+        .collect()
+        .rows(named=True)
+    )
+    found: dict[str, tuple[int, list[int]]] = {}
+    for rules, bits in ((quarantining, _QUARANTINING), (reported, _REPORTED)):
+        for position, rule in enumerate(rules):
+            groups = [group for group in tally if group[bits] >> position & 1]
+            found[rule.name] = (
+                sum(group["rows"] for group in groups),
+                sorted(group["example"] for group in groups)[:_EXAMPLES],
+            )
+    rows = sum(group["rows"] for group in tally)
+    examples = _fetch_examples(frame, row_id, contract.rules(), [id_ for _, ids in found.values() for id_ in ids])
+    return Verdict(
+        contract=contract,
+        rows=rows,
+        rows_quarantined=sum(group["rows"] for group in tally if group[_QUARANTINING]),
+        results=tuple(
+            RuleResult(
+                rule,
+                found[rule.name][0],
+                rows,
+                tuple({name: examples[id_][name] for name in (row_id, *rule.columns)} for id_ in found[rule.name][1]),
+            )
+            for rule in contract.rules()
+        ),
+        kept=judged.filter(nw.col(_QUARANTINING) == 0).drop(_QUARANTINING, _REPORTED),
+        quarantined=(
+            judged.filter(nw.col(_QUARANTINING) != 0)
+            .with_columns(_names_broken(quarantining).alias(FAILED_RULES))
+            .drop(_QUARANTINING, _REPORTED)
+        ),
+    )
+
+
+def _as_bits(rules: Sequence[Rule]) -> nw.Expr:
+    """One whole number a row: bit i is set where the row breaks rule i. 62 rules fit, far more than a table has."""
+    if not rules:
+        return nw.lit(0).cast(nw.Int64)
+    return nw.sum_horizontal(*(rule.breaks.cast(nw.Int64) * (1 << position) for position, rule in enumerate(rules)))
+
+
+def _names_broken(rules: Sequence[Rule]) -> nw.Expr:
+    names = [nw.when(rule.breaks).then(nw.lit(rule.name)) for rule in rules]
+    return nw.concat_str(*names, separator=",", ignore_nulls=True).str.split(",")
+
+
+def _fetch_examples(frame: Frame, row_id: str, rules: Sequence[Rule], ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+    if not ids:
+        return {}
+    shown = list(dict.fromkeys([row_id, *(name for rule in rules for name in rule.columns)]))
+    rows = frame.filter(nw.col(row_id).is_in(sorted(set(ids)))).select(*shown).collect().rows(named=True)
+    return {row[row_id]: row for row in rows}
