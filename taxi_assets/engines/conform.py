@@ -1,0 +1,37 @@
+"""Conforming: a frame given the columns, order and types of a contract, just before it's stored.
+
+Rows whose values don't fit have been judged by then; a value that still doesn't fit fails the write, it isn't dropped.
+"""
+
+from __future__ import annotations
+
+import narwhals.stable.v1 as nw
+
+from taxi_assets.contracts import Column, Contract, Frame
+from taxi_assets.engines.rounding import to_decimal
+from taxi_assets.errors import ContractError
+
+
+def conform(contract: type[Contract], frame: Frame) -> Frame:
+    """Select the contract's columns in its order, cast to its types; other columns are left behind.
+
+    Raises ContractError naming the columns that the frame lacks.
+    """
+    schema = frame.collect_schema()
+    missing = [name for name in contract.column_names() if name not in schema]
+    if missing:
+        raise ContractError(
+            f"The frame for {contract.stored_as().key} lacks the columns {', '.join(missing)}. "
+            "Its transform must give every column of its contract."
+        )
+    return frame.select(*(_cast(column, schema[column.name]) for column in contract.columns()))
+
+
+def _cast(column: Column, actual: nw.dtypes.DType) -> nw.Expr:
+    value = nw.col(column.name)
+    if actual == column.dtype.narwhals:
+        return value
+    digits = column.dtype.decimal
+    if digits is not None and actual.is_float():
+        return to_decimal(value, *digits).alias(column.name)
+    return value.cast(column.dtype.narwhals)

@@ -1,0 +1,204 @@
+"""The Delta log, by delta-rs: where a table stands, what it holds, and commits. Data files are written elsewhere.
+
+The log is the same whichever engine computes, so row counts and versions are read from it and nothing is scanned.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final, TypeVar
+
+from deltalake import CommitProperties, DeltaTable, Field, Schema
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.schema import ArrayType, PrimitiveType
+from deltalake.transaction import AddAction
+
+from taxi_assets.contracts import Column, Contract
+from taxi_assets.errors import ContractError, LakeError
+
+_T = TypeVar("_T")
+_TRIES: Final = 30
+_LONGEST_WAIT_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A data file of a table: its path below the table's, its rows, and its size in bytes."""
+
+    path: str
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class DeltaLocation:
+    """Where a Delta table stands, and how to get there (object_store's options; none for a local path)."""
+
+    uri: str
+    storage_options: Mapping[str, str] = field(default_factory=dict)
+
+    def open(self) -> DeltaTable | None:
+        """Load the table's newest state; None when there is no table."""
+        try:
+            return DeltaTable(self.uri, storage_options=dict(self.storage_options) or None)
+        except TableNotFoundError:
+            return None
+        except DeltaError as error:
+            raise LakeError(f"The Delta table at {self.uri} can't be read: {_first_line(error)}") from error
+
+    def create_if_missing(self, contract: type[Contract]) -> DeltaTable:
+        """Return the table, made from its contract if there is none.
+
+        Made before anything is written: writers that create a table as they write can lose each other's rows. Raises
+        ContractError if the stored table has other columns than its contract.
+        """
+        table = self.open()
+        if table is None:
+            schema = Schema([_delta_field(column) for column in contract.columns()])
+            stored_as = contract.stored_as()
+            retry_on_conflict(
+                lambda: DeltaTable.create(
+                    self.uri,
+                    schema,
+                    mode="ignore",
+                    partition_by=list(stored_as.partition),
+                    name=stored_as.sql_name,
+                    description=contract.story(),
+                    storage_options=dict(self.storage_options) or None,
+                ),
+                self.uri,
+            )
+            table = self.open()
+            if table is None:
+                raise LakeError(
+                    f"No Delta table could be made at {self.uri}. Check that the lake's root can be written."
+                )
+        _require_contract(contract, table, self.uri)
+        return table
+
+    def version(self) -> int | None:
+        """Return the table's version; None when there is no table."""
+        table = self.open()
+        return None if table is None else table.version()
+
+    def stored_partitions(self) -> list[dict[str, str]]:
+        """List the partitions that the table holds, each as column and text of its value."""
+        table = self.open()
+        return [] if table is None else [dict(partition) for partition in table.partitions()]
+
+    def files(self, partition: Mapping[str, Any] | None = None) -> list[DataFile]:
+        """List the data files of a partition, or of the table; none if it was never stored."""
+        table = self.open()
+        if table is None:
+            return []
+        wanted = {name: partition_text(value) for name, value in (partition or {}).items()}
+        actions = table.get_add_actions(flatten=True)
+        columns = {name: actions.column(name).to_pylist() for name in actions.schema.names}
+        return [
+            DataFile(path, int(rows), int(size))
+            for place, (path, rows, size) in enumerate(
+                zip(columns["path"], columns.get("num_records", []), columns["size_bytes"], strict=True)
+            )
+            if all(partition_text(columns[f"partition.{name}"][place]) == text for name, text in wanted.items())
+        ]
+
+    def row_count(self, partition: Mapping[str, Any] | None = None) -> int | None:
+        """Count the rows of a partition, or of the table, by the log; None if it was never stored."""
+        files = self.files(partition)
+        return sum(file.rows for file in files) if files else None
+
+
+def partition_text(value: Any) -> str:
+    """Write a partition value as the Delta log does."""
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def replace_partition(
+    location: DeltaLocation, contract: type[Contract], partition: Mapping[str, Any], added: Sequence[AddAction]
+) -> int:
+    """Commit data files in the place of those of a partition, and return the version that this made.
+
+    Retried on conflict from a fresh snapshot, so that writers of other partitions never cost a run.
+    """
+
+    def commit() -> int:
+        table = location.create_if_missing(contract)
+        table.create_write_transaction(
+            list(added),
+            mode="overwrite",
+            schema=table.schema(),
+            partition_by=list(contract.stored_as().partition),
+            partition_filters=[(name, "=", partition_text(value)) for name, value in partition.items()],
+            # Not retried within delta-rs: the commit is then the version after this snapshot, or it fails.
+            commit_properties=CommitProperties(max_commit_retries=0),
+        )
+        return table.version() + 1
+
+    return retry_on_conflict(commit, location.uri)
+
+
+def retry_on_conflict(commit: Callable[[], _T], uri: str) -> _T:
+    """Call `commit` until no other writer comes in between: 30 times with growing waits, then LakeError."""
+    for attempt in range(_TRIES):
+        try:
+            return commit()
+        except CommitFailedError as error:
+            conflict = error
+            # Waits differ from writer to writer, or those that collided once would collide again.
+            time.sleep(random.uniform(0, min(_LONGEST_WAIT_SECONDS, 0.02 * 2**attempt)))  # noqa: S311
+    raise LakeError(
+        f"{uri} is being written by so many others that {_TRIES} tries to commit failed. Run this again. "
+        f"The last conflict: {_first_line(conflict)}"
+    ) from conflict
+
+
+def statistics_json(rows: int, columns: Mapping[str, tuple[Any, Any, int | None]]) -> str:
+    """Write a data file's statistics as the Delta protocol has them: least, greatest, and number of nulls."""
+    least = {name: _statistic(low) for name, (low, _, _) in columns.items() if low is not None}
+    greatest = {name: _statistic(high) for name, (_, high, _) in columns.items() if high is not None}
+    nulls = {name: count for name, (_, _, count) in columns.items() if count is not None}
+    return json.dumps({"numRecords": rows, "minValues": least, "maxValues": greatest, "nullCount": nulls}, default=str)
+
+
+def _statistic(value: Any) -> Any:
+    # Decimals go as JSON numbers; the values in a table have at most 18 digits, of which a double keeps 15.
+    if hasattr(value, "isoformat"):
+        return value.isoformat(timespec="microseconds") if hasattr(value, "hour") else value.isoformat()
+    return value if isinstance(value, (int, float, str)) else float(value)
+
+
+def _delta_field(column: Column) -> Field:
+    name = column.dtype.delta
+    delta_type = (
+        ArrayType(PrimitiveType("string"), contains_null=True) if name == "array<string>" else PrimitiveType(name)
+    )
+    # Nullable throughout: what must be there is a matter of the contract, which says so in its own words.
+    return Field(column.name, delta_type, nullable=True, metadata={"comment": column.description})
+
+
+def _require_contract(contract: type[Contract], table: DeltaTable, uri: str) -> None:
+    stored = {field.name: str(field.type) for field in table.schema().fields}
+    declared = {column.name: str(_delta_field(column).type) for column in contract.columns()}
+    if stored == declared:
+        return
+    changes = [f"{name} is new" for name in declared if name not in stored]
+    changes += [f"{name} is gone" for name in stored if name not in declared]
+    changes += [
+        f"{name} was {stored[name]} and is {declared[name]}"
+        for name in declared
+        if name in stored and stored[name] != declared[name]
+    ]
+    raise ContractError(
+        f"The stored table at {uri} isn't what the contract {contract.__name__} says: "
+        f"{'; '.join(changes) or 'the order of columns differs'}. Nothing was written. "
+        "Move the table away and materialize its partitions again."
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

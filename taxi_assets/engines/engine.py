@@ -1,0 +1,61 @@
+"""What an engine must do: the part of a table's work that Narwhals doesn't. One module per engine implements it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Protocol
+
+import narwhals.stable.v1 as nw
+
+from taxi_assets.contracts import Contract, Frame
+from taxi_assets.engines.delta_log import DeltaLocation
+
+PartitionValue = date | str | int
+Partition = Mapping[str, PartitionValue]
+"""Which rows of a table a partition is: the value of each of its partition columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did to a table: rows and bytes that it added, and the table version that it made."""
+
+    rows: int
+    bytes: int
+    version: int
+
+
+class Engine(Protocol):
+    """Reads and writes Delta tables, and computes what Narwhals can't say."""
+
+    def read(self, contract: type[Contract], location: DeltaLocation, partitions: Sequence[Partition] | None) -> Frame:
+        """Return the rows of some partitions, or of the whole table when `partitions` is None."""
+        ...
+
+    def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
+        """Put the frame's rows in the place of a partition's, in one commit, whoever else writes to the table."""
+        ...
+
+    def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame) -> Written:
+        """Insert the rows whose keys are new, and update those whose sequence isn't older than the stored row's."""
+        ...
+
+    def flag_repeats(self, frame: Frame, flags: Mapping[str, Sequence[str]]) -> Frame:
+        """Add a boolean column per flag: true where an earlier row has the same values in the named columns.
+
+        Nulls are equal to each other here. Computed once, whatever is then asked of the frame.
+        """
+        ...
+
+    def look_up(self, frame: Frame, small: Frame, on: Mapping[str, str]) -> Frame:
+        """Left-join a frame that fits into memory, keeping the order of rows; `on` maps columns to those of `small`."""
+        ...
+
+    def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:
+        """Return the whole seconds from one wall-clock time to another, negative if `end` is the earlier."""
+        ...
+
+    def literal(self, columns: Mapping[str, Sequence[Any]]) -> Frame:
+        """Make a small frame of given values, column by column."""
+        ...

@@ -1,0 +1,49 @@
+"""A Parquet file's footer, read without the file: rows, columns and statistics, from any store."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, Final
+
+import obstore
+import pyarrow.parquet as pq
+
+MAGIC: Final = b"PAR1"
+_TRAILER: Final = 8
+
+
+def read_footer(store: obstore.store.ObjectStore, path: str, size: int) -> pq.FileMetaData:
+    """Read the footer of a file of `size` bytes with two small requests.
+
+    Raises ValueError saying what is wrong if there is no whole Parquet file.
+    """
+    if size < len(MAGIC) + _TRAILER:
+        raise ValueError(f"it has {size} bytes, fewer than the shortest Parquet file")
+    head = bytes(obstore.get_range(store, path, start=0, length=len(MAGIC)))
+    trailer = bytes(obstore.get_range(store, path, start=size - _TRAILER, length=_TRAILER))
+    if head != MAGIC:
+        raise ValueError(f"it begins with {head!r}, not with {MAGIC!r}")
+    length = int.from_bytes(trailer[:4], "little")
+    if trailer[4:] != MAGIC or length + _TRAILER + len(MAGIC) > size:
+        raise ValueError("its end is missing: it was cut off while it was copied")
+    footer = bytes(obstore.get_range(store, path, start=size - _TRAILER - length, length=length))
+    try:
+        return pq.read_metadata(io.BytesIO(MAGIC + footer + trailer))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"its footer can't be read ({error})") from error
+
+
+def statistics(footer: pq.FileMetaData) -> dict[str, tuple[Any, Any, int | None]]:
+    """Return, for each column that isn't nested, its least and greatest value and its number of nulls, where known."""
+    groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
+    found: dict[str, tuple[Any, Any, int | None]] = {}
+    for position in range(footer.num_columns):
+        chunks = [group.column(position) for group in groups]
+        if any("." in chunk.path_in_schema or chunk.statistics is None for chunk in chunks):
+            continue
+        name, parts = footer.schema.column(position).name, [chunk.statistics for chunk in chunks]
+        lows = [part.min for part in parts if part.has_min_max]
+        highs = [part.max for part in parts if part.has_min_max]
+        nulls = sum(part.null_count for part in parts) if all(part.has_null_count for part in parts) else None
+        found[name] = (min(lows, default=None), max(highs, default=None), nulls)
+    return found

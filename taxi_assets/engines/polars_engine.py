@@ -1,0 +1,166 @@
+"""The Polars engine: all in this process, streaming, by delta-rs. Nothing else needs to be installed or started."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+import narwhals.stable.v1 as nw
+import obstore
+import polars as pl
+import pyarrow.parquet as pq
+from deltalake.transaction import AddAction
+
+from taxi_assets.contracts import Contract, Frame
+from taxi_assets.engines.conform import conform
+from taxi_assets.engines.delta_log import (
+    DeltaLocation,
+    partition_text,
+    replace_partition,
+    retry_on_conflict,
+    statistics_json,
+)
+from taxi_assets.engines.engine import Partition, Written
+from taxi_assets.engines.parquet_footer import read_footer, statistics
+from taxi_assets.errors import ContractError, LakeError, UnreadableRowsError
+from taxi_assets.object_store import open_store
+
+# Streams where it can, so that memory doesn't grow with the month; Narwhals' own `collect` follows it too.
+pl.Config.set_engine_affinity("streaming")
+
+_ROW_GROUP: Final = 262_144
+_LONGEST_TEXT_STATISTIC: Final = 32
+
+
+class PolarsEngine:
+    """Implements `Engine` on Polars' lazy frames."""
+
+    def read(self, contract: type[Contract], location: DeltaLocation, partitions: Sequence[Partition] | None) -> Frame:
+        """See `Engine.read`."""
+        table = location.open()
+        if table is None:
+            raise LakeError(f"There is no table {contract.stored_as().key} yet ({location.uri}). Materialize it first.")
+        frame = pl.scan_delta(table, storage_options=dict(location.storage_options) or None)
+        if partitions is not None:
+            frame = frame.filter(
+                pl.any_horizontal(
+                    [pl.lit(False)]
+                    + [pl.all_horizontal([pl.col(c) == pl.lit(v) for c, v in part.items()]) for part in partitions]
+                )
+            )
+        return nw.from_native(frame.select(*contract.column_names()))
+
+    def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
+        """See `Engine.replace`. One Parquet file streamed into the partition's folder, then one commit."""
+        location.create_if_missing(contract)
+        folder = "".join(f"{quote(name)}={quote(partition_text(value))}/" for name, value in partition.items())
+        path = f"{folder}{uuid.uuid4()}.parquet"
+        rows = nw.to_native(conform(contract, frame)).drop(*partition)
+        store = open_store(location.uri, location.storage_options)
+        try:
+            rows.sink_parquet(
+                f"{location.uri}/{path}",
+                compression="zstd",
+                compression_level=1,
+                row_group_size=_ROW_GROUP,
+                storage_options=dict(location.storage_options) or None,
+                mkdir=True,
+                sync_on_close="data",
+            )
+            file = obstore.head(store, path)
+            footer = read_footer(store, path, file["size"])
+            added = AddAction(
+                path=path,
+                size=file["size"],
+                partition_values={name: partition_text(value) for name, value in partition.items()},
+                modification_time=int(file["last_modified"].timestamp() * 1000),
+                data_change=True,
+                stats=_delta_statistics(footer),
+            )
+            version = replace_partition(location, contract, partition, [added])
+        except BaseException as error:
+            _delete_quietly(store, path)
+            if isinstance(error, pl.exceptions.PolarsError):
+                raise UnreadableRowsError(f"{str(error).splitlines()[0]}") from error
+            raise
+        return Written(footer.num_rows, file["size"], version)
+
+    def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame) -> Written:
+        """See `Engine.upsert`."""
+        stored_as = contract.stored_as()
+        rows = nw.to_native(conform(contract, frame)).collect()
+        repeated = rows.height - rows.select(stored_as.keys).n_unique()
+        if repeated:
+            raise ContractError(
+                f"{repeated} rows for {stored_as.key} repeat a key ({', '.join(stored_as.keys)}) within one upsert. "
+                "Its transform must give each key once."
+            )
+
+        def merge() -> tuple[Mapping[str, Any], int]:
+            table = location.create_if_missing(contract)
+            metrics = (
+                table.merge(
+                    source=rows,
+                    predicate=" AND ".join(f"stored.{key} = new.{key}" for key in stored_as.keys),
+                    source_alias="new",
+                    target_alias="stored",
+                )
+                .when_matched_update_all(predicate=f"new.{stored_as.sequence} >= stored.{stored_as.sequence}")
+                .when_not_matched_insert_all()
+                .execute()
+            )
+            return metrics, table.version()
+
+        before = location.files()
+        metrics, version = retry_on_conflict(merge, location.uri)
+        changed = int(metrics["num_target_rows_inserted"]) + int(metrics["num_target_rows_updated"])
+        added = sum(file.bytes for file in location.files() if file not in before)
+        return Written(changed, added, version)
+
+    def flag_repeats(self, frame: Frame, flags: Mapping[str, Sequence[str]]) -> Frame:
+        """See `Engine.flag_repeats`.
+
+        Rows are compared by a 64-bit hash of their values, which costs a fraction of comparing the values: among 20
+        million rows two different ones share a hash with a probability of about 1 in 100,000.
+        """
+        rows: pl.LazyFrame = nw.to_native(frame)
+        hashes: pl.DataFrame = rows.select(
+            pl.struct(list(columns)).hash().alias(flag) for flag, columns in flags.items()
+        ).collect()
+        repeats = hashes.select(~pl.col(flag).is_first_distinct() for flag in flags)
+        flagged: Frame = nw.from_native(pl.concat([rows, repeats.lazy()], how="horizontal"))
+        return flagged
+
+    def look_up(self, frame: Frame, small: Frame, on: Mapping[str, str]) -> Frame:
+        """See `Engine.look_up`."""
+        joined: pl.LazyFrame = nw.to_native(frame).join(
+            nw.to_native(small), left_on=list(on), right_on=list(on.values()), how="left", maintain_order="left"
+        )
+        return nw.from_native(joined)
+
+    def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:
+        """See `Engine.seconds_between`."""
+        return (end - start).dt.total_seconds()
+
+    def literal(self, columns: Mapping[str, Sequence[Any]]) -> Frame:
+        """See `Engine.literal`."""
+        return nw.from_native(pl.LazyFrame(dict(columns)))
+
+
+def _delta_statistics(footer: pq.FileMetaData) -> str:
+    """Write a file's statistics for the Delta log, without texts that a footer may have shortened."""
+    columns = statistics(footer)
+    for name, (low, high, nulls) in columns.items():
+        if any(isinstance(value, (str, bytes)) and len(value) > _LONGEST_TEXT_STATISTIC for value in (low, high)):
+            columns[name] = (None, None, nulls)
+    return statistics_json(footer.num_rows, columns)
+
+
+def _delete_quietly(store: Any, path: str) -> None:
+    # The file belongs to no commit, so readers never see it; if it can't be deleted now, vacuum does it.
+    try:
+        obstore.delete(store, path)
+    except (OSError, obstore.exceptions.BaseError):
+        return

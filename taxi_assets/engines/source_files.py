@@ -1,0 +1,113 @@
+"""Source files opened: that a file is what its name says, what its rows are, and what its columns mean.
+
+Giving the rows their contract's types is typed_rows.py's, how CSV is taken apart csv_lines.py's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import obstore
+import polars as pl
+
+from taxi_assets.engines.csv_lines import ROW, lines, scan_rows, split_header
+from taxi_assets.engines.parquet_footer import read_footer
+from taxi_assets.errors import LandingError
+from taxi_assets.landing import LandedFile, Landing
+
+_FETCH_AGAIN = "The server didn't have the file; fetch it again."
+
+
+class Format(StrEnum):
+    """How a source file is written; the value is the ending of its name."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    CSV_GZ = "csv.gz"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source file opened for reading: its rows under the file's own names, numbered from 1 in `source_row`."""
+
+    file: LandedFile
+    rows: pl.LazyFrame
+    columns: tuple[str, ...]
+
+
+def open_source(landing: Landing, file: LandedFile, file_format: Format) -> Source:
+    """Open a file, and see that it is what its name says.
+
+    Raises LandingError, with file, problem and remedy, if it's empty, cut off, an error page, or has no rows.
+    """
+    if file.size == 0:
+        raise file.unusable("it is empty (0 bytes)")
+    return _open_parquet(landing, file) if file_format is Format.PARQUET else _open_csv(landing, file, file_format)
+
+
+def count_rows(landing: Landing, file: LandedFile, file_format: Format) -> int:
+    """Count a file's rows without parsing them: by a Parquet file's footer, by a CSV's lines that aren't blank."""
+    if file_format is Format.PARQUET:
+        return int(_footer(landing, file).num_rows)
+    return sum(1 for _ in lines(landing, file, zipped=file_format is Format.CSV_GZ)) - 1
+
+
+def canonical_names(source: Source, names: Mapping[str, str]) -> dict[str, str]:
+    """Map a file's columns to canonical names; `names` has the file's in lower case. Unknown columns are left out.
+
+    Raises LandingError if two columns of the file mean the same.
+    """
+    mapped: dict[str, str] = {}
+    for name in source.columns:
+        canonical = names.get(name.strip().lower())
+        if canonical is None:
+            continue
+        twin = next((other for other, meaning in mapped.items() if meaning == canonical), None)
+        if twin is not None:
+            raise source.file.unusable(f"its columns '{twin}' and '{name}' are both {canonical}")
+        mapped[name] = canonical
+    return mapped
+
+
+def _open_parquet(landing: Landing, file: LandedFile) -> Source:
+    if _footer(landing, file).num_rows == 0:
+        raise file.unusable("it has no rows", "A month that was published has some; fetch it again.")
+    options = dict(landing.storage_options) or None
+    rows = pl.scan_parquet(
+        landing.uri(file), storage_options=options, glob=False, row_index_name=ROW, row_index_offset=1
+    ).with_columns(pl.col(ROW).cast(pl.Int64))
+    return Source(file, rows, tuple(name for name in rows.collect_schema().names() if name != ROW))
+
+
+def _footer(landing: Landing, file: LandedFile) -> Any:
+    try:
+        return read_footer(landing.store, file.path, file.size)
+    except ValueError as error:
+        start = bytes(obstore.get_range(landing.store, file.path, start=0, length=min(file.size, 500)))
+        if _is_markup(start):
+            raise _error_page(file, start) from error
+        raise file.unusable(f"it is not a whole Parquet file: {error}") from error
+
+
+def _open_csv(landing: Landing, file: LandedFile, file_format: Format) -> Source:
+    found = lines(landing, file, zipped=file_format is Format.CSV_GZ)
+    header_line = next(found, b"")
+    if _is_markup(header_line):
+        raise _error_page(file, header_line)
+    if next(found, None) is None:
+        raise file.unusable("it has no rows below its header", "A month that was published has some; fetch it again.")
+    header = split_header(header_line)
+    return Source(file, scan_rows(landing, file, header), tuple(header))
+
+
+def _is_markup(start: bytes) -> bool:
+    return start.lstrip()[:1] == b"<"
+
+
+def _error_page(file: LandedFile, start: bytes) -> LandingError:
+    code = start.decode("utf-8", "replace").partition("<Code>")[2].partition("</Code>")[0]
+    page = f"it is a server's error answer ({code})" if code else "it is a page of HTML or XML"
+    return file.unusable(f"{page}, not data", _FETCH_AGAIN)

@@ -1,0 +1,165 @@
+"""A source file's rows in their contract's types, whatever the file's own are: every row, and nothing of it lost.
+
+A value that its type can't hold, a column that nobody knows and a line that is too short are kept as JSON in
+`_rescued_data`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import narwhals.stable.v1 as nw
+import polars as pl
+from narwhals.stable.v1.dtypes import DType as NarwhalsDtype
+
+from taxi_assets.contracts import Contract, Date, Frame, Int64, LocalTime, String, column
+from taxi_assets.engines.csv_lines import ROW
+from taxi_assets.engines.source_files import Source
+
+RESCUED: Final = "_rescued_data"
+
+_TIME_FORMATS: Final = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%m/%d/%Y %I:%M:%S %p")
+_SMALL_WHOLE: Final = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
+_WHOLE: Final = (*_SMALL_WHOLE, pl.Int64, pl.UInt32, pl.UInt64)
+
+
+class Provenance(Contract):
+    """The columns that say where a row came from: part of the contract of every table that is read from a file."""
+
+    source_file: String = column("Path of the file below landing's root.", required=True)
+    source_row: Int64 = column(
+        "Number of the row in the file, from 1; header and blank lines don't count.", required=True
+    )
+    source_fingerprint: String = column("SHA-256 of the file's bytes.", required=True)
+    ingested_at: LocalTime = column("When the file was read, UTC.", required=True)
+    rescued_data: String = column(
+        "JSON of the values that the row's columns can't hold, by column name; null if there are none.", alias=RESCUED
+    )
+    source_month: Date = column("Month of the file, as the date of its first day.", required=True)
+
+
+def typed(source: Source, mapped: Mapping[str, str], contract: type[Contract]) -> Frame:
+    """Give a file's rows a contract's names and types, and `_rescued_data`.
+
+    `mapped` has the contract's name for each column of the file that has one. Columns of the contract that the file
+    lacks are null; those of `Provenance` but the row's number are left to the caller, who knows the file.
+    """
+    schema = source.rows.collect_schema()
+    targets = {field.name: field.dtype.narwhals for field in contract.columns()}
+    values, losses = [], []
+    for name, canonical in mapped.items():
+        value = _parse(pl.col(name), schema[name], targets[canonical])
+        values.append(value.alias(canonical))
+        if not _always_fits(schema[name], targets[canonical]):
+            losses.append(_Loss(name, canonical, _is_present(name, schema[name]) & value.is_null()))
+    strangers = [name for name in schema.names() if name not in mapped and name != ROW and schema[name] != pl.Null]
+    losses += [_Loss(name, name, _is_present(name, schema[name])) for name in strangers]
+    absent = [
+        _null_of(target).alias(name)
+        for name, target in targets.items()
+        if name not in Provenance.column_names() and name not in mapped.values()
+    ]
+    return nw.from_native(source.rows.select(ROW, *values, *absent, _rescue(losses).alias(RESCUED)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """A column of the file that may hold what the typed row doesn't: the key in `_rescued_data`, and in which rows."""
+
+    column: str
+    key: str
+    happens: pl.Expr
+
+
+def _parse(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:
+    """Turn a column into its target type. A value that can't be is null."""
+    if target == nw.String:
+        text = value.cast(pl.String).str.strip_chars()
+        return pl.when(text.str.len_bytes() > 0).then(text)
+    if target == nw.Datetime:
+        return _parse_time(value, dtype)
+    if dtype == pl.String:
+        number = value.str.strip_chars().cast(pl.Float64, strict=False)
+        return _parse_number(pl.when(number.is_finite()).then(number), pl.Float64(), target)
+    return _parse_number(value, dtype, target) if dtype.is_numeric() else _null_of(target)
+
+
+def _parse_time(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    if dtype == pl.String:
+        text = value.str.strip_chars()
+        return pl.coalesce(text.str.to_datetime(form, time_unit="us", strict=False) for form in _TIME_FORMATS)
+    if isinstance(dtype, pl.Datetime):
+        return value.dt.replace_time_zone(None).cast(pl.Datetime("us"))
+    return pl.lit(None).cast(pl.Datetime("us"))
+
+
+def _parse_number(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:
+    if target == nw.Float64:
+        return value.cast(pl.Float64)
+    whole = value.cast(pl.Int32, strict=False)
+    return whole if dtype in _WHOLE else pl.when(whole == value).then(whole)
+
+
+def _null_of(target: NarwhalsDtype) -> pl.Expr:
+    dtype = {nw.Int32: pl.Int32(), nw.Int64: pl.Int64(), nw.Float64: pl.Float64(), nw.String: pl.String()}
+    return pl.lit(None).cast(dtype.get(type(target), pl.Datetime("us")))
+
+
+def _always_fits(dtype: pl.DataType, target: NarwhalsDtype) -> bool:
+    if dtype == pl.Null or target == nw.String:
+        return True
+    if target == nw.Datetime:
+        return isinstance(dtype, pl.Datetime)
+    if target == nw.Float64:
+        return dtype in (*_WHOLE, pl.Float32, pl.Float64)
+    return dtype in _SMALL_WHOLE
+
+
+def _is_present(name: str, dtype: pl.DataType) -> pl.Expr:
+    value = pl.col(name)
+    return value.str.strip_chars().str.len_bytes().fill_null(0) > 0 if dtype == pl.String else value.is_not_null()
+
+
+def _rescue(losses: Sequence[_Loss]) -> pl.Expr:
+    """JSON of what a row would lose: {canonical name, or the file's if unknown: the value as the file has it}."""
+    if not losses:
+        return pl.lit(None).cast(pl.String)
+
+    def encode(batch: pl.Series) -> pl.Series:
+        rows = batch.struct.unnest()
+        lost_any = rows.select(pl.any_horizontal(_lost(place) for place in range(len(losses)))).to_series()
+        nothing = pl.Series(batch.name, [None], dtype=pl.String).new_from_index(0, rows.height)
+        if not lost_any.any():
+            return nothing
+        pairs = [
+            pl.when(pl.col(_lost(place))).then(
+                # {"x":value} without its first five characters and its last is the value as JSON.
+                pl.lit(f"{_as_json(loss.key)}:")
+                + pl.struct(x=_raw(place)).struct.json_encode().str.slice(5).str.head(-1)
+            )
+            for place, loss in enumerate(losses)
+        ]
+        encoded = rows.filter(lost_any).select(
+            pl.lit("{") + pl.concat_str(pairs, separator=",", ignore_nulls=True) + pl.lit("}")
+        )
+        return nothing.scatter(lost_any.arg_true(), encoded.to_series())
+
+    parts = [pl.col(loss.column).alias(_raw(place)) for place, loss in enumerate(losses)]
+    parts += [loss.happens.alias(_lost(place)) for place, loss in enumerate(losses)]
+    # In Python, batch by batch, so that only what is lost is turned into text: hardly a row loses anything.
+    return pl.struct(parts).map_batches(encode, return_dtype=pl.String, is_elementwise=True)
+
+
+def _raw(place: int) -> str:
+    return f"raw_{place}"
+
+
+def _lost(place: int) -> str:
+    return f"lost_{place}"
+
+
+def _as_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,88 @@
+"""Landing: the folder or bucket where source files arrive. Lists, identifies and opens files, whatever they are.
+
+Read-only: nothing here writes to landing. What files are called is their catalog's to know (tlc/trip_files.py), what is
+inside them engines/source_files.py's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import obstore
+from obstore.store import ObjectStore
+
+from taxi_assets.errors import LandingError
+from taxi_assets.object_store import open_store
+
+
+@dataclass(frozen=True, slots=True)
+class LandedFile:
+    """A file as a listing shows it. `identity` changes when the file is written again, even with the same bytes."""
+
+    path: str
+    size: int
+    identity: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return PurePosixPath(self.path).name
+
+    def unusable(self, problem: str, remedy: str = "Fetch it again, or take it out of landing.") -> LandingError:
+        """Return the error that says why this file can't be used, and what to do."""
+        return LandingError(f"{self.path} can't be used: {problem}. Nothing was stored. {remedy}")
+
+
+@dataclass(frozen=True)
+class Landing:
+    """A landing folder or bucket. `root` is a local path or a URL (s3://, az://, gs://) without a slash at its end."""
+
+    root: str
+    storage_options: Mapping[str, str]
+
+    @property
+    def store(self) -> ObjectStore:
+        """The object store below the root. Raises LandingError if there is none."""
+        try:
+            return open_store(self.root, self.storage_options)
+        except (OSError, ValueError, obstore.exceptions.BaseError) as error:
+            raise self._unreachable(error) from error
+
+    def files(self) -> list[LandedFile]:
+        """List all files, however deep, sorted by path. Raises LandingError if the root isn't there."""
+        try:
+            found = [file for batch in obstore.list(self.store) for file in batch]
+        except (OSError, obstore.exceptions.BaseError) as error:
+            raise self._unreachable(error) from error
+        return sorted(
+            (
+                LandedFile(
+                    path=file["path"],
+                    size=file["size"],
+                    identity=(file["e_tag"] or f"{file['size']}-{file['last_modified'].isoformat()}").strip('"'),
+                )
+                for file in found
+            ),
+            key=lambda file: file.path,
+        )
+
+    def uri(self, file: LandedFile) -> str:
+        """Return where a file stands, for a reader that opens it itself."""
+        return f"{self.root}/{file.path}"
+
+    def fingerprint(self, file: LandedFile) -> str:
+        """Return a file's SHA-256: the same for the same bytes, whatever its name and date."""
+        digest = hashlib.sha256()
+        for chunk in obstore.get(self.store, file.path).stream(min_chunk_size=4 * 1024 * 1024):
+            digest.update(chunk)
+        return digest.hexdigest()
+
+    def _unreachable(self, error: Exception) -> LandingError:
+        first_line = str(error).strip().splitlines()[0]
+        return LandingError(
+            f"Landing at {self.root} can't be listed: {first_line}. "
+            "Set TAXI_LANDING_ROOT to the folder or bucket that holds the monthly files."
+        )
