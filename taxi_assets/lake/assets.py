@@ -1,0 +1,170 @@
+"""From a contract and a transform to Dagster assets: the declaration that every table would otherwise repeat.
+
+`table_asset` makes one table; `judged_assets` makes two, the rows that broke no rule and those that did. Checks of what
+is stored come from stored_checks.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import dagster as dg
+import narwhals.stable.v1 as nw
+
+from taxi_assets.contracts import Contract, Frame, judge
+from taxi_assets.errors import LakeError, PublishLimitExceededError
+from taxi_assets.lake.code_versions import code_version
+from taxi_assets.lake.failures import one_clear_failure
+from taxi_assets.lake.metadata import asset_key, column_schema, rule_results, rule_specs
+
+IO_MANAGER: Final = "lake_io_manager"
+"""Resource key of the lake's IO manager."""
+
+_OWNERS: Final = ["team:lakehouse"]
+
+Transform = Callable[..., Any]
+
+
+def table_asset(
+    contract: type[Contract],
+    *,
+    partitions_def: dg.PartitionsDefinition,
+    ins: Mapping[str, dg.AssetIn] | None = None,
+    tags: Mapping[str, str] | None = None,
+) -> Callable[[Transform], dg.AssetsDefinition]:
+    """Make a transform the asset of a contract's table.
+
+    The transform takes its inputs as lazy frames and returns one, or a MaterializeResult whose value is one.
+    """
+
+    def decorate(transform: Transform) -> dg.AssetsDefinition:
+        @functools.wraps(transform)
+        def compute(*args: Any, **kwargs: Any) -> Any:
+            with one_clear_failure(contract.stored_as().key):
+                result = transform(*args, **kwargs)
+            return dg.MaterializeResult(value=result) if isinstance(result, nw.LazyFrame) else result
+
+        _declare_like(compute, transform)
+        made: Any = dg.asset(
+            key=asset_key(contract),
+            ins=ins,
+            partitions_def=partitions_def,
+            io_manager_key=IO_MANAGER,
+            dagster_type=Any,
+            **_described(contract, transform, tags),
+        )(compute)
+        return typing.cast("dg.AssetsDefinition", made)
+
+    return decorate
+
+
+def judged_assets(
+    kept: type[Contract],
+    quarantined: type[Contract],
+    *,
+    partitions_def: dg.PartitionsDefinition,
+    row_id: str,
+    ins: Mapping[str, dg.AssetIn] | None = None,
+    tags: Mapping[str, str] | None = None,
+) -> Callable[[Transform], dg.AssetsDefinition]:
+    """Make a transform the assets of two tables, judged by the rules of `kept` before anything is written.
+
+    The transform returns all rows with what both contracts and the rules need. `row_id` numbers them. Each rule becomes
+    a check of `kept`; above its publish limit neither table is touched and the run fails.
+    """
+
+    def decorate(transform: Transform) -> dg.AssetsDefinition:
+        @functools.wraps(transform)
+        def compute(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            with one_clear_failure(kept.stored_as().key):
+                verdict = judge(kept, transform(*args, **kwargs), row_id=row_id)
+            yield from rule_results(verdict)
+            with one_clear_failure(kept.stored_as().key):
+                if not verdict.publishable:
+                    worst = max(
+                        verdict.results, key=lambda result: result.rows_failing if result.rule.quarantines else -1
+                    )
+                    raise PublishLimitExceededError(
+                        f"{verdict.rows_quarantined:,} of {verdict.rows:,} rows ({verdict.share_quarantined:.1%}) for "
+                        f"{kept.stored_as().key} break rules, above its publish limit of "
+                        f"{kept.stored_as().publish_limit:.0%}; most break {worst.rule.name} ({worst.rows_failing:,}). "
+                        "Nothing was published; what was stored before still stands. "
+                        "Look at the failed checks' example rows; if the file is wrong, replace it in landing."
+                    )
+            counts = {"rows_judged": verdict.rows, "rows_quarantined": verdict.rows_quarantined}
+            yield dg.MaterializeResult(asset_key=asset_key(kept), value=verdict.kept, metadata=counts)
+            yield dg.MaterializeResult(asset_key=asset_key(quarantined), value=verdict.quarantined, metadata=counts)
+
+        _declare_like(compute, transform)
+        outs = {
+            contract.stored_as().path[1]: dg.AssetOut(
+                key=asset_key(contract),
+                dagster_type=Any,
+                io_manager_key=IO_MANAGER,
+                **_described(contract, transform, tags),
+            )
+            for contract in (kept, quarantined)
+        }
+        return dg.multi_asset(
+            name="__".join(kept.stored_as().path),
+            outs=outs,
+            ins=ins,
+            partitions_def=partitions_def,
+            check_specs=rule_specs(kept, partitions_def),
+        )(compute)
+
+    return decorate
+
+
+def _declare_like(compute: Transform, transform: Transform) -> None:
+    """Give a wrapper the parameters that Dagster shall see, and no return type to take for the asset's."""
+    hints = typing.get_type_hints(transform, include_extras=True)
+    # Frames come through the IO manager, which is where their type is seen to.
+    hints = {name: hint for name, hint in hints.items() if name != "return" and not _is_frame(hint)}
+    parameters = [
+        p.replace(annotation=hints.get(p.name, p.empty)) for p in inspect.signature(transform).parameters.values()
+    ]
+    compute.__annotations__ = hints
+    compute.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+
+
+def _is_frame(hint: Any) -> bool:
+    return any(typing.get_origin(part) is nw.LazyFrame for part in (hint, *typing.get_args(hint)))
+
+
+def _described(contract: type[Contract], transform: Transform, tags: Mapping[str, str] | None) -> dict[str, Any]:
+    catalog, _, layer = contract.stored_as().path[0].partition("_")
+    return {
+        "description": contract.story(),
+        "group_name": contract.stored_as().path[0],
+        "kinds": {"delta", layer},
+        "owners": _OWNERS,
+        "tags": {"catalog": catalog, "layer": layer, **(tags or {})},
+        "code_version": code_version(transform.__module__),
+        "metadata": {
+            "dagster/column_schema": column_schema(contract),
+            "dagster/table_name": contract.stored_as().sql_name,
+            "partition_expr": ", ".join(contract.stored_as().partition) or "(upserted by key)",
+        },
+    }
+
+
+def optional_inputs(contracts: Mapping[Any, type[Contract]]) -> dict[str, dg.AssetIn]:
+    """Name tables as inputs of which any may lack the partition: the transform then receives None for it."""
+    return {
+        str(name): dg.AssetIn(asset_key(contract), metadata={"optional": True}) for name, contract in contracts.items()
+    }
+
+
+def stored_of(inputs: Mapping[str, Frame | None], partition_key: str) -> dict[str, Frame]:
+    """Return those of some optional inputs that have the partition. Raises LakeError if none has it."""
+    stored = {name: frame for name, frame in inputs.items() if frame is not None}
+    if not stored:
+        raise LakeError(
+            f"None of {', '.join(inputs)} holds {partition_key}. Materialize that partition of one of them first."
+        )
+    return stored

@@ -1,0 +1,45 @@
+"""Code versions: what Dagster compares to say that an asset's code has changed since a partition was made.
+
+A version is a digest of the sources that decide an asset's values: its module, and what that imports from this package.
+Mechanisms aside: they carry values and don't make them, and a change there would mark every table.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+_PACKAGE: Final = "taxi_assets"
+_MECHANISMS: Final = ("contracts", "engines", "lake", "landing", "errors", "settings")
+
+
+@cache
+def code_version(module: str) -> str:
+    """Digest a module's source together with the sources it builds on."""
+    digest = hashlib.sha256()
+    for name in sorted(_sources(module, set())):
+        digest.update(_source_of(name).encode())
+    return digest.hexdigest()[:12]
+
+
+def _sources(module: str, seen: set[str]) -> set[str]:
+    if module in seen:
+        return seen
+    seen.add(module)
+    for node in ast.walk(ast.parse(_source_of(module))):
+        imported = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        package, _, rest = imported.partition(".")
+        if package == _PACKAGE and rest and rest.split(".")[0] not in _MECHANISMS:
+            _sources(imported, seen)
+    return seen
+
+
+def _source_of(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        return ""
+    return Path(spec.origin).read_text(encoding="utf-8")

@@ -1,0 +1,123 @@
+"""The IO manager of all tables: a partition is loaded as a lazy frame and published as one commit.
+
+dagster-deltalake's own IO manager isn't used for writing: it loses partitions when several runs write at once, and
+overwrites whole tables when a predicate fails (dagster-deltalake 0.29.27; see docs/adr/0001).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import dagster as dg
+import narwhals.stable.v1 as nw
+
+from taxi_assets.contracts import Contract, Frame, contract_of
+from taxi_assets.engines import DataFile, Partition, Written, engine_of
+from taxi_assets.errors import LakeError, LandingError, TaxiAssetsError, UnreadableRowsError
+from taxi_assets.lake.failures import one_clear_failure
+from taxi_assets.lake.lake import Lake
+from taxi_assets.lake.metadata import column_schema
+from taxi_assets.lake.partitions import partition_of
+
+_MOST_RETRIES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """An input's partition as it was when a step loaded it."""
+
+    contract: type[Contract]
+    partition: Partition
+    files: list[DataFile]
+
+
+class DeltaLakeIOManager(dg.IOManager):
+    """Stores lazy frames as partitions of Delta tables, or upserts them where the contract has no partitions.
+
+    An input whose AssetIn has the metadata ``optional`` is None where the upstream never stored the partition; any
+    other input is an error then.
+
+    Runs of one month that don't know of each other may publish an input while a step works on what it was before. The
+    step is then done again: whoever publishes last has seen what its inputs are.
+    """
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self._loaded: dict[tuple[str, str], list[_Loaded]] = {}
+
+    def handle_output(self, context: dg.OutputContext, obj: Frame) -> None:
+        """Publish a frame: every partition of the run in a commit of its own, or all rows by key."""
+        contract = contract_of("/".join(context.asset_key.path))
+        with one_clear_failure(f"{contract.stored_as().key} {' '.join(context.asset_partition_keys)}"):
+            try:
+                written = [self._write(contract, obj, partition) for partition in self._partitions(contract, context)]
+            except UnreadableRowsError as error:
+                raise _with_source(error, context) from error
+        location = self._lake.location(contract)
+        context.add_output_metadata(
+            {
+                "dagster/partition_row_count": sum(part.rows for part in written),
+                "dagster/row_count": location.row_count() or 0,
+                "table_version": written[-1].version,
+                "bytes_written": sum(part.bytes for part in written),
+                "path": dg.MetadataValue.path(location.uri),
+                "dagster/uri": location.uri,
+                "dagster/column_schema": column_schema(contract),
+            }
+        )
+        for loaded in self._loaded.get((context.run_id, context.step_key), []):
+            if self._files(loaded.contract, loaded.partition) != loaded.files:
+                raise dg.RetryRequested(max_retries=_MOST_RETRIES)
+
+    def load_input(self, context: dg.InputContext) -> Frame | None:
+        """Load the partitions that the run's partition maps to, or the whole table for an asset without partitions."""
+        contract = contract_of("/".join(context.asset_key.path))
+        with one_clear_failure(f"{context.asset_key.path[-1]} as input of {context.step_context.step.key}"):
+            if not contract.stored_as().partition or not context.has_asset_partitions:
+                return self._lake.read(contract)
+            partitions = self._partitions(contract, context)
+            self._remember(contract, partitions, context)
+            stored = [part for part in partitions if self._lake.row_count(contract, part) is not None]
+            if stored == partitions and stored:
+                return self._lake.read(contract, partitions)
+            if (context.definition_metadata or {}).get("optional"):
+                return self._lake.read(contract, stored) if stored else None
+            absent = [str(part) for part in partitions if part not in stored]
+            raise LakeError(
+                f"{contract.stored_as().key} doesn't hold {', '.join(absent) or context.asset_partition_keys}. "
+                "Materialize that partition first."
+            )
+
+    def _remember(self, contract: type[Contract], partitions: Sequence[Partition], context: dg.InputContext) -> None:
+        step = context.step_context
+        loaded = self._loaded.setdefault((step.run_id, step.step.key), [])
+        loaded[:] = [earlier for earlier in loaded if earlier.contract is not contract]
+        loaded += [_Loaded(contract, partition, self._files(contract, partition)) for partition in partitions]
+
+    def _files(self, contract: type[Contract], partition: Partition) -> list[DataFile]:
+        return self._lake.location(contract).files(partition)
+
+    def _partitions(self, contract: type[Contract], context: Any) -> Sequence[Partition]:
+        if not contract.stored_as().partition:
+            return [{}]
+        return [partition_of(contract, context.asset_partitions_def, key) for key in context.asset_partition_keys]
+
+    def _write(self, contract: type[Contract], frame: Frame, partition: Partition) -> Written:
+        location, engine = self._lake.location(contract), engine_of(frame)
+        if not partition:
+            return engine.upsert(contract, location, frame)
+        rows = frame.filter(*(nw.col(name) == nw.lit(value) for name, value in partition.items()))
+        return engine.replace(contract, location, rows, partition)
+
+
+def _with_source(error: UnreadableRowsError, context: dg.OutputContext) -> TaxiAssetsError:
+    """Name the file that the rows were to come from, where the asset has said which."""
+    source = (context.output_metadata or {}).get("source_file")
+    if source is None:
+        return error
+    name = getattr(source, "value", source)
+    return LandingError(
+        f"{name} can't be used: {error}. Nothing was stored. Fetch it again, or take it out of landing."
+    )

@@ -1,0 +1,29 @@
+"""Partitions: from a Dagster partition key to the columns and values that select its rows in a table."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from taxi_assets.contracts import Contract
+from taxi_assets.engines import Partition
+from taxi_assets.engines.engine import PartitionValue
+
+
+def partition_of(contract: type[Contract], definition: dg.PartitionsDefinition, key: str) -> Partition:
+    """Return a partition key as column and value, by the contract's partition columns; empty for a table without them.
+
+    A time window stands for the date it starts on, anything else for itself. With several dimensions, a dimension has
+    the name of its column.
+    """
+    columns = contract.stored_as().partition
+    if isinstance(definition, dg.MultiPartitionsDefinition):
+        dimensions = {dimension.name: dimension.partitions_def for dimension in definition.partitions_defs}
+        keys = definition.get_partition_key_from_str(key).keys_by_dimension
+        return {column: _value(dimensions[column], keys[column]) for column in columns}
+    return {column: _value(definition, key) for column in columns}
+
+
+def _value(definition: dg.PartitionsDefinition, key: str) -> PartitionValue:
+    if isinstance(definition, dg.TimeWindowPartitionsDefinition):
+        return definition.time_window_for_partition_key(key).start.date()
+    return key
