@@ -1,0 +1,49 @@
+"""The code location: everything that Dagster is told, in one place. What each thing is stands in its own file."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from taxi_assets.engines import ENGINES
+from taxi_assets.jobs import TLC_MONTH, jobs
+from taxi_assets.lake.assets import IO_MANAGER
+from taxi_assets.lake.io_manager import DeltaLakeIOManager
+from taxi_assets.lake.lake import Lake
+from taxi_assets.landing import Landing
+from taxi_assets.runs import RUN_LOG, run_log
+from taxi_assets.sensors import tlc_landing
+from taxi_assets.settings import Settings, object_store_options
+from taxi_assets.tlc.catalog import ASSETS
+from taxi_assets.tlc.checks import all_checks
+
+
+def lake_of(settings: Settings) -> Lake:
+    """Return the lake that the settings name."""
+    return Lake(settings.lake_root, object_store_options(settings.lake_storage), ENGINES[settings.engine])
+
+
+def landing_of(settings: Settings) -> Landing:
+    """Return the landing that the settings name."""
+    return Landing(settings.landing_root, object_store_options(settings.landing_storage))
+
+
+def build_defs(settings: Settings) -> dg.Definitions:
+    """Return all definitions, on the landing and the lake that the settings name."""
+    lake, landing = lake_of(settings), landing_of(settings)
+    return dg.Definitions(
+        assets=ASSETS,
+        asset_checks=all_checks(landing),
+        jobs=jobs(),
+        sensors=[tlc_landing],
+        resources={IO_MANAGER: DeltaLakeIOManager(lake), "lake": lake, "landing": landing},
+        executor=dg.in_process_executor,
+        loggers={RUN_LOG: run_log, "console": dg.colored_console_logger},
+    )
+
+
+defs = build_defs(Settings.load())
+
+
+def tlc_month() -> dg.JobDefinition:
+    """Return the job of a whole month, for runs that don't start from the UI."""
+    return defs.resolve_job_def(TLC_MONTH)

@@ -1,0 +1,35 @@
+"""Jobs: what is run for a month as a whole. Which assets there are is for their catalogs to say."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import dagster as dg
+
+from taxi_assets.tlc.catalog import keys_for
+from taxi_assets.vocabulary import Service
+
+TLC_MONTH: Final = "tlc_month"
+
+
+def jobs() -> list[dg.UnresolvedAssetJobDefinition]:
+    """Return the job of a whole TLC month, and one per service: its own tables and those that all services share."""
+    return [
+        _month_job(TLC_MONTH, list(Service), "A month of all services, from landed file to gold, with all checks."),
+        *(
+            _month_job(
+                f"tlc_{service}", [service], f"A month of {service} trips, from landed file to gold, with all checks."
+            )
+            for service in Service
+        ),
+    ]
+
+
+def _month_job(name: str, services: list[Service], description: str) -> dg.UnresolvedAssetJobDefinition:
+    return dg.define_asset_job(
+        name,
+        selection=dg.AssetSelection.assets(*keys_for(services)),
+        description=description,
+        # A process per step costs about 1.5 s each; months run side by side as runs instead.
+        executor_def=dg.in_process_executor,
+    )

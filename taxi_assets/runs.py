@@ -1,0 +1,120 @@
+"""Runs started without the UI: recorded in the same instance as the UI's, and followed step by step."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import dagster as dg
+
+CODE_LOCATION: Final = "taxi_assets"
+"""The code location's name in workspace.yaml; with it a run is listed under its job in the UI."""
+
+RUN_LOG: Final = "run_log"
+
+_LOGGER: Final = logging.getLogger("taxi_assets.runs")
+_LOGGER.setLevel(logging.DEBUG)
+_LOGGER.propagate = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOutcome:
+    """One check as a run evaluated it."""
+
+    table: str
+    name: str
+    passed: bool
+    severity: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How a run ended: its failures in the words meant for the user, and the checks that it evaluated."""
+
+    run_id: str
+    success: bool
+    failures: tuple[str, ...]
+    checks: tuple[CheckOutcome, ...]
+
+
+@dg.logger
+def run_log(_context: dg.InitLoggerContext) -> logging.Logger:
+    """Passes a run's events on to whoever follows it, instead of printing them."""
+    return _LOGGER
+
+
+def run_partition(
+    job: Callable[[], dg.JobDefinition],
+    partition_key: str,
+    assets: Sequence[dg.AssetKey],
+    instance: dg.DagsterInstance,
+    on_step: Callable[[str], None],
+) -> RunOutcome:
+    """Run some assets of an importable job for one partition, in this process; `on_step` hears of each step."""
+    failures: list[str] = []
+    # A step that is done again evaluates its checks again; the last result is the one that holds.
+    checks: dict[tuple[str, str], CheckOutcome] = {}
+
+    def follow(event: dg.DagsterEvent) -> None:
+        if event.event_type is dg.DagsterEventType.STEP_START:
+            on_step(str(event.step_key))
+        elif event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
+            outcome = _outcome(event.asset_check_evaluation_data)
+            checks[outcome.table, outcome.name] = outcome
+        elif event.is_step_failure:
+            failures.append(_cause(event))
+
+    tags = {
+        **job().get_tags_for_partition_key(partition_key, selected_asset_keys=assets),
+        ".dagster/repository": f"__repository__@{CODE_LOCATION}",
+        "dagster/code_location": CODE_LOCATION,
+    }
+    with _following(follow):
+        result = dg.execute_job(
+            dg.reconstructable(job),
+            instance=instance,
+            tags=tags,
+            asset_selection=list(assets),
+            run_config={"loggers": {RUN_LOG: {}}},
+        )
+    return RunOutcome(result.run_id, result.success, tuple(failures), tuple(checks.values()))
+
+
+@contextmanager
+def _following(follow: Callable[[dg.DagsterEvent], None]) -> Iterator[None]:
+    class Follower(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            event = (getattr(record, "dagster_meta", None) or {}).get("dagster_event")
+            if event is not None:
+                follow(event)
+
+    follower = Follower()
+    _LOGGER.addHandler(follower)
+    try:
+        yield
+    finally:
+        _LOGGER.removeHandler(follower)
+
+
+def _outcome(evaluation: Any) -> CheckOutcome:
+    return CheckOutcome(
+        table=".".join(evaluation.asset_key.path),
+        name=evaluation.check_name,
+        passed=evaluation.passed,
+        severity=evaluation.severity.value,
+        says=evaluation.description or "",
+    )
+
+
+def _cause(event: dg.DagsterEvent) -> str:
+    data = event.step_failure_data
+    if data.user_failure_data and data.user_failure_data.description:
+        return data.user_failure_data.description
+    error = data.error
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return error.message.strip() if error is not None else f"{event.step_key} failed"

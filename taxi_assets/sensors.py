@@ -1,0 +1,146 @@
+"""Sensors: new and re-issued files in landing become runs of just their months and services.
+
+`plan` is pure: what stands in landing and what is known of it, to what should be run. The sensor around it only fetches
+and stores.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import dagster as dg
+
+from taxi_assets.errors import LandingError
+from taxi_assets.jobs import TLC_MONTH
+from taxi_assets.lake.metadata import asset_key
+from taxi_assets.landing import Landing
+from taxi_assets.months import Month
+from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
+from taxi_assets.tlc.catalog import keys_for
+from taxi_assets.tlc.trip_files import TripFiles, the_only
+from taxi_assets.vocabulary import Service
+
+MOST_RUNS_A_TICK: Final = 24
+"""Months requested by one tick; the rest follow with the next ticks."""
+
+ServiceMonth = tuple[Service, Month]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The file of a service's month as last dealt with: its identity, and how often it was requested."""
+
+    identity: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class MonthRequest:
+    """A run to be requested: a month, and the services whose file is new or was written again."""
+
+    month: Month
+    services: tuple[Service, ...]
+    run_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do now, what is known afterwards, and what a person should be told."""
+
+    requests: tuple[MonthRequest, ...]
+    seen: Mapping[ServiceMonth, Seen]
+    messages: tuple[str, ...]
+
+
+def plan(
+    landed: TripFiles, seen: Mapping[ServiceMonth, Seen], done: Mapping[ServiceMonth, str], most: int = MOST_RUNS_A_TICK
+) -> Plan:
+    """Decide which months to request.
+
+    `seen` is what earlier plans left, `done` the identity of the file that each stored month came from; a file that is
+    neither's is new. A run key holds how many times its month was requested, so that bytes that come back are requested
+    again.
+    """
+    after = dict(seen)
+    messages = [f"Not read, as the name is off or the service unknown: {path}" for path in landed.unread]
+    fresh: dict[Month, dict[Service, Seen]] = {}
+    for (service, month), files in landed.by_month.items():
+        try:
+            file = the_only(files).file
+        except LandingError as error:
+            messages.append(str(error))
+            continue
+        identity = f"{file.path}@{file.identity}"
+        before = seen.get((service, month))
+        if before is None and done.get((service, month)) == identity:
+            after[service, month] = Seen(identity, 0)
+        elif before is None or before.identity != identity:
+            fresh.setdefault(month, {})[service] = Seen(identity, before.times + 1 if before else 1)
+    requests = []
+    for month, services in sorted(fresh.items())[:most]:
+        after.update({(service, month): now for service, now in services.items()})
+        key = "|".join(f"{service}:{now.times}:{now.identity}" for service, now in sorted(services.items()))
+        requests.append(MonthRequest(month, tuple(sorted(services)), f"{month}|{key}"))
+    if len(fresh) > most:
+        messages.append(f"{len(fresh) - most} more months are waiting for the next ticks.")
+    return Plan(tuple(requests), after, tuple(messages))
+
+
+def dump(seen: Mapping[ServiceMonth, Seen]) -> str:
+    """Write what is known as a sensor's cursor."""
+    return json.dumps({f"{service}/{month}": [known.identity, known.times] for (service, month), known in seen.items()})
+
+
+def load(cursor: str | None) -> dict[ServiceMonth, Seen]:
+    """Read a cursor that `dump` wrote; nothing is known without one."""
+    known = {}
+    for key, (identity, times) in json.loads(cursor or "{}").items():
+        service, _, month = key.partition("/")
+        known[Service(service), Month.parse(month)] = Seen(identity, times)
+    return known
+
+
+@dg.sensor(job_name=TLC_MONTH, minimum_interval_seconds=60)
+def tlc_landing(context: dg.SensorEvaluationContext, landing: dg.ResourceParam[Landing]) -> dg.SensorResult:
+    """Requests a run of each month of which a file has landed or was written again, for the services concerned."""
+    landed, seen = TripFiles.of(landing.files()), load(context.cursor)
+    unknown = [service_month for service_month in landed.by_month if service_month not in seen]
+    planned = plan(landed, seen, _done(context.instance, unknown))
+    for message in planned.messages:
+        context.log.warning(message)
+    requests = [
+        dg.RunRequest(
+            run_key=request.run_key,
+            partition_key=str(request.month),
+            asset_selection=keys_for(request.services),
+            tags={"services": ",".join(request.services)},
+        )
+        for request in planned.requests
+    ]
+    nothing_new = f"Nothing new among {len(landed.by_month)} files. " + " ".join(planned.messages)
+    return dg.SensorResult(
+        run_requests=requests,
+        skip_reason=None if requests else dg.SkipReason(nothing_new.strip()),
+        cursor=dump(planned.seen),
+    )
+
+
+def _done(instance: dg.DagsterInstance, wanted: list[ServiceMonth]) -> dict[ServiceMonth, str]:
+    """Look up which file each stored bronze month came from."""
+    done: dict[ServiceMonth, str] = {}
+    for service, contract in BRONZE_TRIPS.items():
+        months = [str(month) for owner, month in wanted if owner is service]
+        if not months:
+            continue
+        records = instance.fetch_materializations(
+            dg.AssetRecordsFilter(asset_key=asset_key(contract), asset_partitions=months), limit=10 * len(months)
+        ).records
+        for record in records:
+            event = record.asset_materialization
+            if event is None or event.partition is None:
+                continue
+            identity = event.metadata.get("source_identity")
+            # Newest first.
+            done.setdefault((service, Month.parse(event.partition)), str(identity.value) if identity else "")
+    return done

@@ -1,0 +1,48 @@
+"""tlc_bronze/zones: TLC's taxi zones as they were when a month ran.
+
+From the lookup in landing, if one stands there; else from taxi_zone_lookup.csv beside this file, which is TLC's own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from taxi_assets.contracts import Int32, String, column
+from taxi_assets.engines.source_files import Format, canonical_names, open_source
+from taxi_assets.engines.typed_rows import Provenance, typed
+from taxi_assets.lake.assets import table_asset
+from taxi_assets.landing import Landing
+from taxi_assets.months import Month
+from taxi_assets.tlc.bronze.month_file import from_file
+from taxi_assets.tlc.partitions import MONTHS
+from taxi_assets.tlc.trip_files import find_zone_lookup
+
+
+class Zones(Provenance, table="tlc_bronze/zones", partition=("source_month",), keys=("location_id",)):
+    """One row per zone of the lookup as it was when that month ran. 264 is unknown, 265 outside NYC."""
+
+    location_id: Int32 = column("TLC taxi zone.", required=True)
+    borough: String = column("Borough, EWR for Newark Airport.", required=True)
+    zone: String = column("Name of the zone; some names cover several zones.", required=True)
+    service_zone: String = column("Which taxis may pick up there: Yellow Zone, Boro Zone, Airports, EWR.")
+
+
+_COLUMNS = {"locationid": "location_id", "borough": "borough", "zone": "zone", "service_zone": "service_zone"}
+
+
+@table_asset(Zones, partitions_def=MONTHS)
+def zones(context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]) -> dg.MaterializeResult[Any]:
+    lookup, place = find_zone_lookup(landing), landing
+    if lookup is None:
+        place = Landing(str(Path(__file__).parent), {})
+        lookup = find_zone_lookup(place)
+        assert lookup is not None, "the project's own lookup stands beside this file"
+    source = open_source(place, lookup, Format.CSV)
+    mapped = canonical_names(source, _COLUMNS)
+    missing = [column for column, name in _COLUMNS.items() if name not in mapped.values()]
+    if missing:
+        raise lookup.unusable(f"it has no column {', '.join(missing)}; a zone lookup has {', '.join(_COLUMNS)}")
+    return from_file(place, lookup, typed(source, mapped, Zones), Month.parse(context.partition_key), {})

@@ -1,0 +1,72 @@
+"""tlc_gold/fact_trips_borough_hour: when and where trips begin, and what they bring in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+import narwhals.stable.v1 as nw
+
+from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, column
+from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
+from taxi_assets.tlc.gold.trips import average, published, stack
+from taxi_assets.tlc.money import Miles, Money, MoneySum
+from taxi_assets.tlc.partitions import MONTHS
+from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+
+
+class FactTripsBoroughHour(
+    Contract,
+    table="tlc_gold/fact_trips_borough_hour",
+    partition=("source_month",),
+    keys=("service_type", "pickup_date", "pickup_hour", "pickup_borough"),
+):
+    """One row per service, pickup date, hour and borough. Averages are rounded half up."""
+
+    service_type: String = column("Service: yellow or green.", required=True)
+    pickup_date: Date = column("Date of the pickups.", required=True)
+    pickup_hour: Int32 = column("Hour of the pickups, 0 to 23.", required=True)
+    pickup_borough: String = column("Borough of the pickups.", required=True)
+    trip_count: Int64 = column("Number of trips.", required=True)
+    avg_distance: Miles = column("Average distance.", unit="miles", required=True)
+    avg_fare: Money = column("Average metered fare.", unit="USD", required=True)
+    avg_tip: Money = column("Average tip by card; trips without one count as 0.", unit="USD", required=True)
+    total_revenue: MoneySum = column("Sum of total_amount.", unit="USD", required=True)
+    source_month: Date = column("Month of the files.", required=True)
+
+
+def by_borough_and_hour(trips: Frame) -> Frame:
+    """Aggregate stacked silver trips."""
+    return (
+        trips.group_by(*FactTripsBoroughHour.stored_as().keys, "source_month")
+        .agg(
+            nw.len().alias("trip_count"),
+            nw.col("trip_distance").sum(),
+            nw.col("fare_amount").sum(),
+            nw.col("tip_amount").sum(),
+            nw.col("total_amount").sum().alias("total_revenue"),
+        )
+        .with_columns(
+            average("trip_distance", "trip_count").alias("avg_distance"),
+            average("fare_amount", "trip_count").alias("avg_fare"),
+            average("tip_amount", "trip_count").alias("avg_tip"),
+        )
+        .sort(*FactTripsBoroughHour.stored_as().keys)
+    )
+
+
+_COLUMNS = (
+    "pickup_date",
+    "pickup_hour",
+    "pickup_borough",
+    "trip_distance",
+    "fare_amount",
+    "tip_amount",
+    "total_amount",
+    "source_month",
+)
+
+
+@table_asset(FactTripsBoroughHour, partitions_def=MONTHS, ins=optional_inputs(SILVER_TRIPS))
+def fact_trips_borough_hour(context: dg.AssetExecutionContext, **trips: Frame | None) -> dg.MaterializeResult[Any]:
+    return published(by_borough_and_hour(stack(stored_of(trips, context.partition_key), _COLUMNS)), trips)

@@ -1,0 +1,52 @@
+"""tlc_gold/nyc_taxi_daily: how many trips a day, at what fare, and how many rows look sent twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+import narwhals.stable.v1 as nw
+
+from taxi_assets.contracts import Contract, Date, Frame, Int64, String, column
+from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
+from taxi_assets.tlc.gold.trips import average, published, stack
+from taxi_assets.tlc.money import Money
+from taxi_assets.tlc.partitions import MONTHS
+from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+
+
+class NycTaxiDaily(
+    Contract, table="tlc_gold/nyc_taxi_daily", partition=("source_month",), keys=("service_type", "trip_date")
+):
+    """One row per service and pickup date; repeats (an earlier row has the same times) are counted apart."""
+
+    service_type: String = column("Service: yellow or green.", required=True)
+    trip_date: Date = column("Date of the pickups.", required=True)
+    trip_count: Int64 = column("Number of trips, repeats left out.", required=True)
+    avg_fare: Money = column("Average metered fare, repeats left out; null on a day that has only repeats.", unit="USD")
+    repeat_count: Int64 = column("Number of repeats.", required=True)
+    source_month: Date = column("Month of the files.", required=True)
+
+
+def by_day(trips: Frame) -> Frame:
+    """Aggregate stacked silver trips by day."""
+    return (
+        trips.with_columns(
+            nw.col("pickup_date").alias("trip_date"),
+            nw.when(~nw.col("is_repeat")).then(nw.col("fare_amount")).alias("first_fare"),
+        )
+        .group_by("service_type", "trip_date", "source_month")
+        .agg(
+            (~nw.col("is_repeat")).cast(nw.Int64).sum().alias("trip_count"),
+            nw.col("first_fare").sum(),
+            nw.col("is_repeat").cast(nw.Int64).sum().alias("repeat_count"),
+        )
+        .with_columns(average("first_fare", "trip_count").alias("avg_fare"))
+        .sort("service_type", "trip_date")
+    )
+
+
+@table_asset(NycTaxiDaily, partitions_def=MONTHS, ins=optional_inputs(SILVER_TRIPS))
+def nyc_taxi_daily(context: dg.AssetExecutionContext, **trips: Frame | None) -> dg.MaterializeResult[Any]:
+    columns = ("pickup_date", "fare_amount", "is_repeat", "source_month")
+    return published(by_day(stack(stored_of(trips, context.partition_key), columns)), trips)

@@ -1,0 +1,51 @@
+"""tlc_silver/green_trips and its quarantine: the month's green trips judged by the rules, enriched, in exact types.
+
+The rules are those of metered_trips.py; what green alone has is here.
+"""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from taxi_assets.contracts import Frame, Int32, Strings, column
+from taxi_assets.lake.assets import judged_assets
+from taxi_assets.lake.metadata import asset_key
+from taxi_assets.tlc.bronze import green_trips as bronze
+from taxi_assets.tlc.bronze.zones import Zones
+from taxi_assets.tlc.money import Money
+from taxi_assets.tlc.partitions import MONTHS, service_tag
+from taxi_assets.tlc.silver.metered_trips import PARTS_OF_TOTAL, PUBLISH_LIMIT, MeteredTrips, enrich
+from taxi_assets.vocabulary import Service
+
+
+class GreenTrips(
+    MeteredTrips,
+    table="tlc_silver/green_trips",
+    partition=("source_month",),
+    publish_limit=PUBLISH_LIMIT,
+    upstream=bronze.GreenTrips,
+):
+    """One row per green trip that broke no rule, with zones, names and durations, in exact types."""
+
+    ehail_fee: Money = column(unit="USD", after="congestion_surcharge")
+    trip_type: Int32 = column(after="ehail_fee")
+
+
+class GreenTripsQuarantine(bronze.GreenTrips, table="tlc_silver/green_trips_quarantine", partition=("source_month",)):
+    """One row per row of the month's green file that broke a rule, as bronze has it, with the rules' names."""
+
+    failed_rules: Strings = column(
+        "Names of the quarantining rules that the row breaks.", required=True, after="_rescued_data"
+    )
+
+
+@judged_assets(
+    GreenTrips,
+    GreenTripsQuarantine,
+    partitions_def=MONTHS,
+    row_id="source_row",
+    ins={"trips": dg.AssetIn(asset_key(bronze.GreenTrips)), "zones": dg.AssetIn(asset_key(Zones))},
+    tags=service_tag(Service.GREEN),
+)
+def green_trips(trips: Frame, zones: Frame) -> Frame:
+    return enrich(trips, zones, parts=(*PARTS_OF_TOTAL, "ehail_fee"))

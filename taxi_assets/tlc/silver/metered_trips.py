@@ -1,0 +1,293 @@
+"""Trips by taximeter: the contract parts, the rules and the transform that the silver tables of yellow and green share.
+
+A rule is added here (or in one service's file) as one method; its check, its entry in `failed_rules`, its row in the
+README and its demand for a test follow from it. What only one service has is in its own file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import narwhals.stable.v1 as nw
+
+from taxi_assets.contracts import Bool, Contract, Date, Frame, Int32, Int64, LocalTime, String, column, rule
+from taxi_assets.engines import engine_of, fits_decimal, ratio, units
+from taxi_assets.engines.csv_lines import SHORT_LINE
+from taxi_assets.engines.typed_rows import RESCUED
+from taxi_assets.tlc.money import Miles, Minutes, Money, MoneyPerMile
+from taxi_assets.tlc.silver.clock import in_repeated_hour, true_seconds
+from taxi_assets.vocabulary import PAYMENT_TYPES, UNKNOWN
+
+MAX_FARE_USD = 1_000_000
+MAX_DISTANCE_MILES = 1_000
+MAX_SPEED_MPH = 100
+MAX_PASSENGERS = 6
+PUBLISH_LIMIT = 0.5
+"""More than half of a month's rows bad, and the file isn't what its name says."""
+
+PARTS_OF_TOTAL = (
+    "fare_amount",
+    "extra",
+    "mta_tax",
+    "tip_amount",
+    "tolls_amount",
+    "improvement_surcharge",
+    "congestion_surcharge",
+    "cbd_congestion_fee",
+)
+"""What `total_amount` is the sum of, in both services; each has a part of its own besides."""
+
+_DICTIONARY = "TLC data dictionaries for yellow and green trip records, 2025-03-18"
+_CENT = 0.005
+
+
+class MeteredTrips(Contract):
+    """One trip that broke no rule, as both services have it."""
+
+    vendor_id: Int32 = column()
+    pickup_datetime: LocalTime = column(required=True)
+    dropoff_datetime: LocalTime = column(required=True)
+    pickup_date: Date = column("Date of the pickup.", required=True)
+    pickup_hour: Int32 = column("Hour of the pickup, 0 to 23.", required=True)
+    pickup_day_of_week: Int32 = column("ISO weekday of the pickup, 1 is Monday.", required=True)
+    pickup_location_id: Int32 = column(required=True)
+    dropoff_location_id: Int32 = column(required=True)
+    pickup_borough: String = column(
+        "Borough of the pickup zone; Unknown for a zone that the lookup lacks.", required=True
+    )
+    pickup_zone: String = column("Name of the pickup zone; Unknown likewise.", required=True)
+    dropoff_borough: String = column("Borough of the dropoff zone; Unknown likewise.", required=True)
+    dropoff_zone: String = column("Name of the dropoff zone; Unknown likewise.", required=True)
+    rate_code_id: Int32 = column()
+    payment_type: Int32 = column()
+    payment_name: String = column("What the payment code means; null where there is no code.")
+    passenger_count: Int32 = column()
+    trip_distance: Miles = column(unit="miles", required=True)
+    duration_min: Minutes = column(
+        "Minutes from pickup to dropoff, the clock's repeated hour counted.", unit="minutes", required=True
+    )
+    fare_amount: Money = column(unit="USD", required=True)
+    extra: Money = column(unit="USD")
+    mta_tax: Money = column(unit="USD")
+    tip_amount: Money = column(unit="USD")
+    tolls_amount: Money = column(unit="USD")
+    improvement_surcharge: Money = column(unit="USD")
+    congestion_surcharge: Money = column(unit="USD")
+    cbd_congestion_fee: Money = column(unit="USD")
+    total_amount: Money = column(unit="USD")
+    fare_per_mile: MoneyPerMile = column("Fare by distance; null where it is a million or more.", unit="USD per mile")
+    store_and_fwd_flag: String = column()
+    is_repeat: Bool = column("Whether an earlier row of the month has the same pickup and dropoff time.", required=True)
+    is_reversed: Bool = column(
+        "Whether the month holds this charge's refund twin: same vendor, times and zones, amounts negated.",
+        required=True,
+    )
+    source_file: String = column(required=True)
+    source_row: Int64 = column(required=True)
+    source_month: Date = column(required=True)
+
+    @rule(
+        "pickup_datetime", "dropoff_datetime", "pickup_location_id", "dropoff_location_id",
+        "fare_amount", "trip_distance",
+        why="Without when, where, how far and for how much there is no trip to report.",
+        source="Every one of these is in all of TLC's files since 2016-07.",
+        tolerance=0.001,
+    )  # fmt: skip
+    def required_values_present(cls, *values: nw.Expr) -> nw.Expr:
+        return ~nw.any_horizontal(*(value.is_null() for value in values), ignore_nulls=False)
+
+    @rule(
+        "_rescued_data", "rescues_a_value", "amounts_fit",
+        why="A value that isn't of its column's type would be null in silver, as if it had never been there.",
+        source="The types of the contract; amounts are decimals of 10 digits.",
+        tolerance=0.001,
+    )  # fmt: skip
+    def values_fit_their_types(cls, _rescued: nw.Expr, rescues_a_value: nw.Expr, amounts_fit: nw.Expr) -> nw.Expr:
+        return ~rescues_a_value & amounts_fit
+
+    @rule(
+        "pickup_datetime", "source_month",
+        why="Clocks of meters go wrong: files hold rows of 2001 and 2098. Such a trip can't be put into any month.",
+        source="TLC files trips by the month of their pickup.",
+        tolerance=0.001,
+    )  # fmt: skip
+    def pickup_in_file_month(cls, pickup: nw.Expr, month: nw.Expr) -> nw.Expr:
+        return (pickup.dt.year() == month.dt.year()) & (pickup.dt.month() == month.dt.month())
+
+    @rule(
+        "pickup_datetime", "dropoff_datetime",
+        why="A trip that ends when or before it begins has no duration; in autumn's repeated hour it may.",
+        source="Arithmetic; for the repeated hour 15 U.S.C. 260a.",
+        tolerance=0.005,
+    )  # fmt: skip
+    def pickup_before_dropoff(cls, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
+        return (pickup < dropoff) | in_repeated_hour(pickup, dropoff)
+
+    @rule(
+        "fare_amount",
+        why="A fare of nothing or less is a refund, a voided or a disputed trip, not revenue.",
+        source=_DICTIONARY,
+        tolerance=0.02,
+    )
+    def positive_fare_amount(cls, fare: nw.Expr) -> nw.Expr:
+        return fare > 0
+
+    @rule(
+        "trip_distance",
+        why="A trip of no distance was not driven, or its meter was not read.",
+        source="Green months of 2021 to 2023 have 3 to 6 %.",
+        tolerance=0.08,
+    )
+    def positive_trip_distance(cls, distance: nw.Expr) -> nw.Expr:
+        return distance > 0
+
+    @rule(
+        "fare_amount",
+        why="One mistyped fare can outweigh a month's revenue.",
+        source="No trip by taximeter costs as much, and a decimal of 10 digits still holds it.",
+    )
+    def plausible_fare_amount(cls, fare: nw.Expr) -> nw.Expr:
+        return fare < MAX_FARE_USD
+
+    @rule(
+        "trip_distance",
+        why="Meters report distances around the earth; one of them moves a month's average.",
+        source="Farther than a taxi drives in a day.",
+        tolerance=0.002,
+    )
+    def plausible_trip_distance(cls, distance: nw.Expr) -> nw.Expr:
+        return distance <= MAX_DISTANCE_MILES
+
+    @rule(
+        "is_duplicate",
+        why="A row that was sent twice would be counted twice.",
+        source="All columns of the file are equal to an earlier row's.",
+        tolerance=0.001,
+    )
+    def not_an_exact_duplicate(cls, is_duplicate: nw.Expr) -> nw.Expr:
+        return ~is_duplicate
+
+    @rule(
+        "pickup_location_id", "dropoff_location_id", "zones_known",
+        why="A zone without a name ends up under Unknown in every report.",
+        source="TLC's taxi zone lookup; 264 (unknown) and 265 (outside NYC) are members of it.",
+        quarantines=False,
+    )  # fmt: skip
+    def known_zones(cls, _pickup: nw.Expr, _dropoff: nw.Expr, zones_known: nw.Expr) -> nw.Expr:
+        return zones_known
+
+    @rule("payment_type", why="A new code means a new way to pay.", source=_DICTIONARY, quarantines=False)
+    def known_payment_type(cls, payment_type: nw.Expr) -> nw.Expr:
+        return payment_type.is_in(list(PAYMENT_TYPES))
+
+    @rule(
+        "passenger_count",
+        why="Drivers enter the count by hand; 0 means that they didn't.",
+        source="TLC's rules for passengers: at most five, and a child on a lap.",
+        tolerance=0.05,
+        quarantines=False,
+    )
+    def plausible_passenger_count(cls, count: nw.Expr) -> nw.Expr:
+        return (count >= 1) & (count <= MAX_PASSENGERS)
+
+    @rule(
+        "total_amount", "sum_of_parts",
+        why="Revenue is summed from totals; one that isn't its parts' sum lacks a part or counts it twice.",
+        source=f"{_DICTIONARY}. In 2023 one green row in seven has a surcharge that its total leaves out.",
+        tolerance=0.20,
+        quarantines=False,
+    )  # fmt: skip
+    def total_is_sum_of_parts(cls, total: nw.Expr, sum_of_parts: nw.Expr) -> nw.Expr:
+        return (total - sum_of_parts).abs() < _CENT
+
+    @rule(
+        "trip_distance", "elapsed_seconds",
+        why="A distance that can't be driven in the time points to a wrong meter or clock.",
+        source=f"New York State's highest speed limit is 65 mph; {MAX_SPEED_MPH} leaves room for rounded times.",
+        tolerance=0.005,
+        quarantines=False,
+    )  # fmt: skip
+    def plausible_speed(cls, distance: nw.Expr, seconds: nw.Expr) -> nw.Expr:
+        return distance * 3600 <= nw.when(seconds > 0).then(seconds) * MAX_SPEED_MPH
+
+    @rule(
+        "is_reversed",
+        why="A charge whose refund is in the same month is counted as revenue, while the refund is quarantined.",
+        source="In green 2023-01, 174 of 179 rows of negative total have such a twin.",
+        tolerance=0.02,
+        quarantines=False,
+    )
+    def not_reversed(cls, is_reversed: nw.Expr) -> nw.Expr:
+        return ~is_reversed
+
+
+def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
+    """Add to bronze trips all that silver's columns and rules need; keeps every row and bronze's columns.
+
+    `zones` is the month's lookup, `parts` are the columns whose sum `total_amount` should be in this service.
+    """
+    engine = engine_of(trips)
+    pickup, dropoff = nw.col("pickup_datetime"), nw.col("dropoff_datetime")
+    about_the_file = {"source_file", "source_row", "source_fingerprint", "ingested_at", "source_month"}
+    from_the_file = [name for name in trips.collect_schema().names() if name not in about_the_file]
+    marked = engine.flag_repeats(
+        trips, {"is_duplicate": from_the_file, "is_repeat": ("pickup_datetime", "dropoff_datetime")}
+    )
+    located = _name_zone(_name_zone(_mark_reversed(marked, trips), zones, "pickup"), zones, "dropoff")
+    timed = located.with_columns(
+        true_seconds(engine.seconds_between(pickup, dropoff), pickup, dropoff).alias("elapsed_seconds"),
+    )
+    return timed.with_columns(
+        pickup.dt.date().alias("pickup_date"),
+        pickup.dt.hour().alias("pickup_hour"),
+        pickup.dt.weekday().alias("pickup_day_of_week"),
+        ratio(nw.col("elapsed_seconds"), nw.lit(60), 12, 2).alias("duration_min"),
+        nw.when(~nw.col("payment_type").is_null())
+        .then(nw.col("payment_type").replace_strict(PAYMENT_TYPES, default=UNKNOWN, return_dtype=nw.String))
+        .alias("payment_name"),
+        ratio(_hundredths("fare_amount"), _hundredths("trip_distance"), 10, 4).alias("fare_per_mile"),
+        nw.sum_horizontal(*parts).alias("sum_of_parts"),
+        (nw.col("pickup_zone_known") & nw.col("dropoff_zone_known")).alias("zones_known"),
+        nw.col(RESCUED).str.contains(_rescues_one_of(from_the_file)).fill_null(False).alias("rescues_a_value"),
+        nw.all_horizontal(
+            *(fits_decimal(nw.col(name), 10, 2) for name in ("total_amount", *parts) if name != "fare_amount"),
+            ignore_nulls=True,
+        ).alias("amounts_fit"),
+    )
+
+
+def _mark_reversed(marked: Frame, trips: Frame) -> Frame:
+    """Add `is_reversed`, by looking each charge up among the month's refunds."""
+    amounts = ("fare_amount", "total_amount")
+    ride = ("vendor_id", "pickup_datetime", "dropoff_datetime", "pickup_location_id", "dropoff_location_id")
+    refunds = (
+        trips.filter(nw.col("total_amount") < 0)
+        .select(*ride, *((0 - nw.col(name)).alias(name) for name in amounts), nw.lit(True).alias("is_reversed"))
+        .unique()
+    )
+    joined = engine_of(trips).look_up(marked, refunds, {name: name for name in (*ride, *amounts)})
+    return joined.with_columns(nw.col("is_reversed").fill_null(False))
+
+
+def _name_zone(trips: Frame, zones: Frame, end: str) -> Frame:
+    """Add borough and zone of the pickup or the dropoff, and whether the lookup knows it."""
+    borough, zone, known = f"{end}_borough", f"{end}_zone", f"{end}_zone_known"
+    named = zones.select(
+        nw.col("location_id"), nw.col("borough").alias(borough), nw.col("zone").alias(zone), nw.lit(True).alias(known)
+    )
+    joined = engine_of(trips).look_up(trips, named, {f"{end}_location_id": "location_id"})
+    return joined.with_columns(
+        nw.col(borough).fill_null(UNKNOWN),
+        nw.col(zone).fill_null(UNKNOWN),
+        (nw.col(known).fill_null(False) | nw.col(f"{end}_location_id").is_null()).alias(known),
+    )
+
+
+def _hundredths(name: str) -> nw.Expr:
+    """An amount in whole hundredths; null where it is too large, and so has no ratio worth having."""
+    return units(nw.when(fits_decimal(nw.col(name), 10, 2)).then(nw.col(name)), 2)
+
+
+def _rescues_one_of(names: Sequence[str]) -> str:
+    """A pattern for `_rescued_data` that holds a value of one of these columns, or a line that was too short."""
+    return f'"(?:{"|".join([*names, SHORT_LINE])})":'

@@ -1,0 +1,16 @@
+"""Which silver tables hold which service's trips. A service is added here, once its tables stand."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from taxi_assets.contracts import Contract
+from taxi_assets.tlc.silver.green_trips import GreenTrips, GreenTripsQuarantine
+from taxi_assets.tlc.silver.yellow_trips import YellowTrips, YellowTripsQuarantine
+from taxi_assets.vocabulary import Service
+
+SILVER_TRIPS: Final[dict[Service, type[Contract]]] = {Service.YELLOW: YellowTrips, Service.GREEN: GreenTrips}
+QUARANTINES: Final[dict[Service, type[Contract]]] = {
+    Service.YELLOW: YellowTripsQuarantine,
+    Service.GREEN: GreenTripsQuarantine,
+}

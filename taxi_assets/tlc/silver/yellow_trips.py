@@ -1,0 +1,55 @@
+"""tlc_silver/yellow_trips and its quarantine: the month's yellow trips judged by the rules, enriched, in exact types.
+
+The rules are those of metered_trips.py; what yellow alone has is here.
+"""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from taxi_assets.contracts import Frame, Strings, column
+from taxi_assets.lake.assets import judged_assets
+from taxi_assets.lake.metadata import asset_key
+from taxi_assets.tlc.bronze import yellow_trips as bronze
+from taxi_assets.tlc.bronze.zones import Zones
+from taxi_assets.tlc.money import Money
+from taxi_assets.tlc.partitions import MONTHS, service_tag
+from taxi_assets.tlc.silver.metered_trips import PARTS_OF_TOTAL, PUBLISH_LIMIT, MeteredTrips, enrich
+from taxi_assets.vocabulary import Service
+
+
+class YellowTrips(
+    MeteredTrips,
+    table="tlc_silver/yellow_trips",
+    partition=("source_month",),
+    publish_limit=PUBLISH_LIMIT,
+    upstream=bronze.YellowTrips,
+    # In 2025 one row in twenty is a flex fare or its correction; the congestion fees of some vendors stand in `extra`
+    # as well.
+    tolerances={"positive_fare_amount": 0.06, "total_is_sum_of_parts": 0.40},
+):
+    """One row per yellow trip that broke no rule, with zones, names and durations, in exact types."""
+
+    airport_fee: Money = column(unit="USD", after="congestion_surcharge")
+
+
+class YellowTripsQuarantine(
+    bronze.YellowTrips, table="tlc_silver/yellow_trips_quarantine", partition=("source_month",)
+):
+    """One row per row of the month's yellow file that broke a rule, as bronze has it, with the rules' names."""
+
+    failed_rules: Strings = column(
+        "Names of the quarantining rules that the row breaks.", required=True, after="_rescued_data"
+    )
+
+
+@judged_assets(
+    YellowTrips,
+    YellowTripsQuarantine,
+    partitions_def=MONTHS,
+    row_id="source_row",
+    ins={"trips": dg.AssetIn(asset_key(bronze.YellowTrips)), "zones": dg.AssetIn(asset_key(Zones))},
+    tags=service_tag(Service.YELLOW),
+)
+def yellow_trips(trips: Frame, zones: Frame) -> Frame:
+    return enrich(trips, zones, parts=(*PARTS_OF_TOTAL, "airport_fee"))
