@@ -1,0 +1,156 @@
+"""Writing a month's sample file, and the note beside it of what was planted.
+
+A file appears under its name when it is whole, never before. What stands in it is trips.py's and faults.py's business.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from taxi_assets.errors import UsageError
+from taxi_assets.months import Month
+from taxi_assets.sample.dice import Dice
+from taxi_assets.sample.faults import FAULT, MISCOUNT, VARIANT, apply_faults, counts_of, original, plan, rows_breaking
+from taxi_assets.sample.layouts import layout, working_name
+from taxi_assets.sample.trips import PARTS, Trips
+from taxi_assets.vocabulary import Service
+
+NOTE: Final = "sample_planted.json"
+MOST_ROWS: Final = 20_000_000
+
+_ROW_GROUP: Final = 250_000
+_HUNDREDTHS: Final = frozenset({*PARTS, "ehail_fee", "total_amount", "trip_distance"})
+
+
+@dataclass(frozen=True)
+class Planted:
+    """What one sample file holds. ``counts``: the rows that break each rule, 0 included."""
+
+    path: Path
+    service: Service
+    month: Month
+    rows: int
+    seed: int
+    counts: Mapping[str, int]
+
+
+def write_month(
+    folder: Path,
+    service: Service,
+    month: Month,
+    rows: int,
+    *,
+    seed: int = 0,
+    faults: Mapping[str, float] | None = None,
+) -> Planted:
+    """Write a month of ``rows`` trips in TLC's layout to ``folder``, in place of an earlier one, and note its faults.
+
+    The same arguments give the same bytes (as long as Polars and pyarrow are the same). ``faults`` overrides the
+    share of rows that get a fault, by its name in FAULTS. Not to be called by two processes for one folder at once:
+    the note would lose one of the months. Raises UsageError when the month, the rows or the faults make no sense.
+    """
+    if not 1 <= rows <= MOST_ROWS:
+        raise UsageError(f"A sample month can't have {rows} rows, only 1 to {MOST_ROWS}.")
+    schema, counts = layout(service, month), counts_of(faults, rows)
+    path = folder / f"{service}_tripdata_{month}.parquet"
+    folder.mkdir(parents=True, exist_ok=True)
+    trips = Trips(service, month, rows, Dice(service, month, rows, seed))
+    with _replacing(path) as unfinished, pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
+        for frame in _batches(trips, counts):
+            writer.write_table(_as_published(frame, trips, schema), row_group_size=_ROW_GROUP)
+    planted = Planted(path, service, month, rows, seed, rows_breaking(counts))
+    _note(folder, planted)
+    return planted
+
+
+def read_planted(folder: Path) -> dict[str, Planted]:
+    """Return what the sample files of ``folder`` hold, by file name; nothing where there are none."""
+    note = folder / NOTE
+    if not note.exists():
+        return {}
+    try:
+        entries: dict[str, dict[str, Any]] = json.loads(note.read_text(encoding="utf-8"))
+        return {
+            name: Planted(
+                path=folder / name,
+                service=Service(entry["service"]),
+                month=Month.parse(entry["month"]),
+                rows=entry["rows"],
+                seed=entry["seed"],
+                counts=entry["counts"],
+            )
+            for name, entry in entries.items()
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{note} isn't a note of sample files. Delete it, and make the samples again.") from error
+
+
+def _note(folder: Path, planted: Planted) -> None:
+    everything = read_planted(folder) | {planted.path.name: planted}
+    entries = {
+        name: {
+            "service": entry.service,
+            "month": str(entry.month),
+            "rows": entry.rows,
+            "seed": entry.seed,
+            "counts": dict(entry.counts),
+        }
+        for name, entry in sorted(everything.items())
+    }
+    with _replacing(folder / NOTE) as unfinished:
+        unfinished.write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
+
+
+def _batches(trips: Trips, counts: Mapping[str, int]) -> Iterator[pl.DataFrame]:
+    spoiled = plan(counts, trips.count, trips.dice)
+    rows_spoiled = spoiled["row"]
+    for start in range(0, trips.count, _ROW_GROUP):
+        size = min(_ROW_GROUP, trips.count - start)
+        first, last = rows_spoiled.search_sorted(start), rows_spoiled.search_sorted(start + size)
+        here = spoiled.slice(first, last - first)
+        fault = pl.repeat(0, size, dtype=pl.UInt8, eager=True).scatter(here["row"] - start, here[FAULT])
+        rows = pl.int_range(start, start + size, dtype=pl.Int64, eager=True)
+        frame = pl.LazyFrame({"row": rows, FAULT: fault}).with_columns(
+            trip=original(pl.col("row")),
+            **{VARIANT: trips.dice.below(VARIANT, pl.col("row"), 60), MISCOUNT: pl.lit(0, pl.Int64)},
+        )
+        frame = apply_faults(trips.add_trips(frame), counts)
+        yield frame.with_columns(total_amount=pl.sum_horizontal(*PARTS, MISCOUNT)).collect()
+
+
+def _as_published(frame: pl.DataFrame, trips: Trips, schema: pa.Schema) -> pa.Table:
+    midnight = datetime.combine(trips.month.first_day, time(), UTC)
+    return frame.select(_published(field, midnight) for field in schema).rechunk().to_arrow().cast(schema)
+
+
+def _published(field: pa.Field, midnight: datetime) -> pl.Expr:
+    value = pl.col(working_name(field.name))
+    if pa.types.is_null(field.type):
+        value = pl.lit(None)
+    elif pa.types.is_timestamp(field.type):
+        value = ((value + int(midnight.timestamp())) * 1_000_000).cast(pl.Datetime("us"))
+    elif working_name(field.name) in _HUNDREDTHS:
+        value = value / 100
+    return value.alias(field.name)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """Give a hidden path to write to; it becomes ``path`` at the end, or is removed if writing failed."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
