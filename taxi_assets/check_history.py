@@ -1,0 +1,60 @@
+"""The last result of each check for a partition, as Dagster's event log has it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+from dagster._core.event_api import PartitionKeyFilter
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """A check's last evaluation of a partition: passed, warned, failed, or not run (planned, and never done)."""
+
+    table: str
+    name: str
+    status: str
+    says: str
+    rows_failing: int | None
+    tolerance: float | None
+    run_id: str
+
+
+def latest_results(
+    instance: dg.DagsterInstance, checks: Collection[dg.AssetCheckKey], partition_key: str
+) -> list[CheckResult]:
+    """Return the results of the checks that ever ran, or were to run, for a partition, in the order given."""
+    # The event log storage has no public counterpart to this question (dagster 1.13); test_upstream.py pins the answer.
+    found = instance.event_log_storage.get_latest_asset_check_execution_by_key(
+        list(checks), partition_filter=PartitionKeyFilter(key=partition_key)
+    )
+    return [_result(key, found[key]) for key in checks if found.get(key) is not None]
+
+
+def _result(key: dg.AssetCheckKey, record: Any) -> CheckResult:
+    evaluation = record.evaluation if record.evaluation and hasattr(record.evaluation, "passed") else None
+    metadata = evaluation.metadata if evaluation else {}
+    return CheckResult(
+        table=".".join(key.asset_key.path),
+        name=key.name,
+        status=_status(evaluation),
+        says=(evaluation.description or "") if evaluation else "",
+        rows_failing=_number(metadata.get("rows_failing")),
+        tolerance=_number(metadata.get("tolerance")),
+        run_id=record.run_id,
+    )
+
+
+def _status(evaluation: Any) -> str:
+    if evaluation is None:
+        return "not run"
+    if evaluation.passed:
+        return "passed"
+    return "warned" if evaluation.severity is dg.AssetCheckSeverity.WARN else "failed"
+
+
+def _number(value: Any) -> Any:
+    return value.value if value is not None else None

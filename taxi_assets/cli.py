@@ -1,0 +1,236 @@
+"""The command line. Each command is a thin layer on what the UI uses, too; nothing is computed here.
+
+Dagster, Polars and Pandera are imported by the commands that need them: `--help` must not wait for them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from taxi_assets.errors import TaxiAssetsError, UsageError
+from taxi_assets.months import Month, parse_months
+from taxi_assets.vocabulary import Service
+
+if TYPE_CHECKING:
+    from taxi_assets.tlc.month_runs import MonthReport
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+out = Console(soft_wrap=not sys.stdout.isatty())
+err = Console(stderr=True, soft_wrap=not sys.stderr.isatty())
+
+DONE, FAILED, WRONG_USE = 0, 1, 2
+
+Months = Annotated[list[str], typer.Argument(help="Months: 2024-01, a range 2024-01:2024-06, or several of both.")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON, for a program to read.")]
+_STATUS_STYLES = {"passed": "green", "warned": "yellow", "failed": "red", "not run": "dim"}
+
+
+@app.callback()
+def cli() -> None:
+    """New York's taxi trips as a Delta lake: from TLC's monthly files to gold tables, with every rule a check."""
+
+
+@app.command()
+def sample(
+    months: Months,
+    service: Annotated[list[Service] | None, typer.Option(help="Only this service; can be repeated.")] = None,
+    rows: Annotated[int, typer.Option(min=1, max=20_000_000, help="Rows a month and service.")] = 50_000,
+    seed: Annotated[int, typer.Option(help="Another number, other trips.")] = 0,
+    landing: Annotated[Path | None, typer.Option(help="Folder to write to, instead of the setting's landing.")] = None,
+) -> None:
+    """Write made-up months in TLC's own layout, with known faults planted, into landing."""
+    from taxi_assets.sample import NOTE, write_month
+    from taxi_assets.settings import Settings
+
+    folder = landing or Path(_local(Settings.load().landing_root))
+    folder.mkdir(parents=True, exist_ok=True)
+    for month in parse_months(months):
+        for chosen in service or list(Service):
+            with err.status(f"Making {rows:,} rows of {chosen} {month}"):
+                planted = write_month(folder, chosen, month, rows, seed=seed)
+            faults = sum(planted.counts.values())
+            out.print(f"{planted.path}: {rows:,} rows, {faults:,} faults planted", highlight=False)
+    out.print(f"What was planted is listed in {folder / NOTE}.", highlight=False)
+
+
+@app.command()
+def materialize(
+    months: Months,
+    catalog: Annotated[str, typer.Option(help="Family of tables.")] = "tlc",
+    service: Annotated[list[Service] | None, typer.Option(help="Only this service; can be repeated.")] = None,
+    json_: Json = False,
+) -> None:
+    """Run months from landing to gold, one after the other, and record the runs in Dagster's instance."""
+    if catalog != "tlc":
+        raise UsageError(f"There is no catalog '{catalog}'. There is: tlc.")
+    wanted = parse_months(months)
+    from taxi_assets.definitions import landing_of, tlc_month
+    from taxi_assets.instance import open_instance
+    from taxi_assets.settings import Settings
+    from taxi_assets.tlc.month_runs import run_months
+
+    settings = Settings.load()
+    landing = landing_of(settings)
+    reports = []
+    with err.status("Looking into landing") as status:
+        instance = open_instance(settings.dagster_home)
+        for report in run_months(tlc_month, wanted, service or list(Service), landing, instance, status.update):
+            reports.append(report)
+            if not json_:
+                _show_month(report)
+    if json_:
+        out.print_json(json.dumps([dataclasses.asdict(report) for report in reports]))
+    if not any(report.services for report in reports):
+        raise TaxiAssetsError(
+            f"None of these months has a file in {landing.root}. Files are named like green_tripdata_2024-01.parquet."
+        )
+    raise typer.Exit(FAILED if any(report.state == "failed" for report in reports) else DONE)
+
+
+@app.command()
+def tables(json_: Json = False) -> None:
+    """List the lake's tables: rows, partitions, version, and what each holds."""
+    from taxi_assets.definitions import lake_of
+    from taxi_assets.settings import Settings
+    from taxi_assets.table_catalogue import contracts
+
+    lake = lake_of(Settings.load())
+    rows = []
+    for contract in contracts():
+        location = lake.location(contract)
+        version = location.version()
+        rows.append(
+            {
+                "table": contract.stored_as().sql_name,
+                "rows": location.row_count() if version is not None else None,
+                "partitions": len(location.stored_partitions()) if contract.stored_as().partition else None,
+                "version": version,
+                "holds": contract.story().split("\n")[0],
+            }
+        )
+    _show(rows, json_)
+
+
+@app.command()
+def checks(month: Annotated[str, typer.Argument(help="A month: 2024-01.")], json_: Json = False) -> None:
+    """Show the last result of every check of a month."""
+    key = str(Month.parse(month))
+    from taxi_assets.check_history import latest_results
+    from taxi_assets.definitions import defs
+    from taxi_assets.instance import open_instance
+    from taxi_assets.settings import Settings
+
+    graph = defs.resolve_asset_graph()
+    results = latest_results(open_instance(Settings.load().dagster_home), sorted(graph.asset_check_keys), key)
+    if not results:
+        raise TaxiAssetsError(f"No check has run for {key}. Run the month first: taxi-assets materialize {key}")
+    _show(
+        [
+            {
+                "table": result.table,
+                "check": result.name,
+                "status": result.status,
+                "rows_failing": result.rows_failing,
+                "tolerance": result.tolerance,
+                "says": result.says,
+            }
+            for result in results
+        ],
+        json_,
+        style=lambda row: _STATUS_STYLES[row["status"]],
+    )
+
+
+@app.command()
+def sql(query: Annotated[str, typer.Argument(help="One SQL statement of DuckDB's.")], json_: Json = False) -> None:
+    """Ask the lake in SQL, read-only: SELECT * FROM tlc_gold.nyc_taxi_daily."""
+    from taxi_assets import sql as lake_sql
+    from taxi_assets.definitions import lake_of
+    from taxi_assets.settings import Settings
+    from taxi_assets.table_catalogue import contracts
+
+    relation = lake_sql.query(lake_of(Settings.load()), contracts(), query)
+    _show([dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()], json_, relation.columns)
+
+
+def main() -> None:
+    """Run the command line; an error that is written for the user is one line and an exit status, never a stack."""
+    try:
+        app()
+    except UsageError as error:
+        _fail(error, WRONG_USE)
+    except TaxiAssetsError as error:
+        _fail(error, FAILED)
+
+
+def _fail(error: TaxiAssetsError, status: int) -> NoReturn:
+    err.print(f"[red]{_plain(str(error))}[/red]", highlight=False)
+    sys.exit(status)
+
+
+def _show_month(report: MonthReport) -> None:
+    style = {"done": "green", "failed": "red", "not in landing": "dim"}[report.state]
+    ran = f"  {', '.join(report.services)}: {len(report.checks)} checks, {len(report.checks_not_passed)} not passed"
+    absent = f"  ({', '.join(report.not_in_landing)}: no file in landing)" if report.not_in_landing else ""
+    out.print(f"{report.month}  [{style}]{report.state}[/]{ran if report.services else ''}{absent}", highlight=False)
+    for check in report.checks_not_passed:
+        style = "yellow" if check.severity == "WARN" else "red"
+        out.print(f"    [{style}]{check.table} {check.name}[/]: {_plain(check.says)}", highlight=False)
+    for failure in report.failures:
+        out.print(f"    [red]{_plain(failure)}[/red]", highlight=False)
+
+
+def _show(
+    rows: Sequence[dict[str, Any]],
+    as_json: bool,
+    columns: Sequence[str] = (),
+    style: Callable[[dict[str, Any]], str] = lambda _row: "",
+) -> None:
+    """Show rows as a table on a terminal, as tab-separated text in a pipe, or as JSON."""
+    names = list(columns or rows[0])
+    if as_json:
+        out.print_json(json.dumps(rows, default=str))
+    elif not out.is_terminal:
+        sys.stdout.writelines(
+            "\t".join("" if cell is None else str(cell) for cell in line) + "\n"
+            for line in (names, *([row[name] for name in names] for row in rows))
+        )
+    else:
+        table = Table(header_style="bold")
+        for name in names:
+            number = any(isinstance(row[name], (int, float)) for row in rows)
+            table.add_column(name, justify="right" if number else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(_plain(_cell(row[name])) for name in names), style=style(row))
+        out.print(table)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _local(root: str) -> str:
+    if "://" in root:
+        raise UsageError(f"Sample files are written to a folder, and landing is {root}. Name one: --landing FOLDER.")
+    return root
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""The catalogue of tables and rules, as Markdown from the contracts: what stands between the markers in the README.
+
+``python -m taxi_assets.table_catalogue README.md`` writes it anew; a test holds the README to it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from taxi_assets.contracts import Contract, Rule, contract_of
+from taxi_assets.tlc.catalog import ASSETS
+
+BEGIN: Final = "<!-- catalogue: written by python -m taxi_assets.table_catalogue -->"
+END: Final = "<!-- end of catalogue -->"
+
+
+def contracts() -> list[type[Contract]]:
+    """Return the contracts of all tables, bronze first."""
+    return [contract_of("/".join(key.path)) for asset in ASSETS for key in sorted(asset.keys)]
+
+
+def render() -> str:
+    """Write the catalogue."""
+    return "\n".join([BEGIN, "", *_tables(), "", *_rules(), "", END])
+
+
+def written_into(readme: str) -> str:
+    """Put the catalogue between the markers of a text."""
+    before, _, rest = readme.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{render()}{after}"
+
+
+def _tables() -> Iterator[str]:
+    yield "| table | one row is | replaced by | columns |"
+    yield "|---|---|---|---|"
+    for contract in contracts():
+        table = contract.stored_as()
+        replaced = ", ".join(table.partition) if table.partition else f"upsert by {', '.join(table.keys)}"
+        yield f"| `{table.sql_name}` | {' '.join(contract.story().split())} | {replaced} | {len(contract.columns())} |"
+
+
+def _rules() -> Iterator[str]:
+    yield "| rule | a row that breaks it is | tolerance | why | source |"
+    yield "|---|---|---|---|---|"
+    owners = [contract for contract in contracts() if contract.rules()]
+    names = list(dict.fromkeys(rule.name for contract in owners for rule in contract.rules()))
+    for name in names:
+        found = {contract: rule for contract in owners for rule in contract.rules() if rule.name == name}
+        rule = next(iter(found.values()))
+        cost = "quarantined" if rule.quarantines else "kept, counted"
+        yield f"| `{name}` | {cost} | {_tolerances(found)} | {rule.why} | {rule.source} |"
+
+
+def _tolerances(found: dict[type[Contract], Rule]) -> str:
+    tolerances = {contract.stored_as().path[1]: f"{rule.tolerance:.2%}" for contract, rule in found.items()}
+    if len(set(tolerances.values())) == 1:
+        return next(iter(tolerances.values()))
+    return ", ".join(f"{share} ({table})" for table, share in tolerances.items())
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(written_into(path.read_text(encoding="utf-8")), encoding="utf-8")
