@@ -158,8 +158,8 @@ def sql(query: Annotated[str, typer.Argument(help="One SQL statement of DuckDB's
     from taxi_assets.settings import Settings
     from taxi_assets.table_catalogue import contracts
 
-    relation = lake_sql.query(lake_of(Settings.load()), contracts(), query)
-    _show([dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()], json_, relation.columns)
+    names, rows = lake_sql.query(lake_of(Settings.load()), contracts(), query)
+    _show([dict(zip(names, row, strict=True)) for row in rows], json_, names)
 
 
 def main() -> None:

@@ -9,11 +9,21 @@ from pathlib import Path
 import dagster as dg
 from filelock import FileLock
 
+from taxi_assets.errors import UsageError
+
 
 def open_instance(home: str) -> dg.DagsterInstance:
-    """Open the instance in a folder, with the project's own dagster.yaml if the folder has none yet."""
+    """Open the instance in a folder, with the project's own dagster.yaml if the folder has none yet.
+
+    Raises UsageError if the folder can't be made.
+    """
     folder = Path(home)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"DAGSTER_HOME is {home}, which can't be made: {error.strerror}. Name another folder."
+        ) from error
     # Processes that make an instance's databases at the same time fail each other (dagster 1.13 on SQLite).
     with FileLock(folder / ".opening.lock"):
         if not (folder / "dagster.yaml").exists():

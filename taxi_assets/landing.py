@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 import obstore
@@ -41,7 +41,8 @@ class Landing:
     """A landing folder or bucket. `root` is a local path or a URL (s3://, az://, gs://) without a slash at its end."""
 
     root: str
-    storage_options: Mapping[str, str]
+    # Not shown: they may hold secrets.
+    storage_options: Mapping[str, str] = field(repr=False)
 
     @property
     def store(self) -> ObjectStore:

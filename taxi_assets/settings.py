@@ -25,12 +25,12 @@ class Settings(BaseSettings):
         env_prefix="TAXI_", env_nested_delimiter="__", env_file=".env", env_file_encoding="utf-8", extra="ignore"
     )
 
-    landing_root: str = "data/landing"
-    landing_storage: Storage = LocalConfig()
-    lake_root: str = "data/lake"
-    lake_storage: Storage = LocalConfig()
+    landing_root: str = Field(default="data/landing", min_length=1)
+    landing_storage: Storage = Field(default=LocalConfig(), repr=False)
+    lake_root: str = Field(default="data/lake", min_length=1)
+    lake_storage: Storage = Field(default=LocalConfig(), repr=False)
     engine: Literal["polars"] = "polars"
-    dagster_home: str = Field(default="data/dagster", validation_alias="DAGSTER_HOME")
+    dagster_home: str = Field(default="data/dagster", min_length=1, validation_alias="DAGSTER_HOME")
 
     @classmethod
     def load(cls) -> Settings:
@@ -39,9 +39,10 @@ class Settings(BaseSettings):
             settings = cls()
         except ValidationError as error:
             problems = [
-                f"{_variable(problem['loc'])}: {problem['msg']} (is {problem['input']!r})" for problem in error.errors()
+                f"{_variable(problem['loc'])}: {problem['msg']}{_shown(problem['loc'], problem['input'])}"
+                for problem in error.errors()
             ]
-            raise UsageError(f"Settings make no sense. {'; '.join(problems)}.") from error
+            raise UsageError(f"Settings make no sense. {'; '.join(problems)}.") from None
         _require_writable(settings.lake_root, "TAXI_LAKE_ROOT")
         return settings.model_copy(
             update={
@@ -58,10 +59,15 @@ def object_store_options(storage: Storage) -> dict[str, str]:
 
 
 def _variable(location: tuple[int | str, ...]) -> str:
-    name = str(location[0])
-    return (
-        name if name.isupper() else "__".join(["TAXI_" + name.upper(), *(str(part).upper() for part in location[1:])])
-    )
+    name, *parts = (str(part) for part in location)
+    # Where the provider is known, pydantic puts it between a storage's name and the field's.
+    fields = [part.upper() for part in parts if part not in {"local", "s3", "azure", "gcs"}]
+    return name if name.isupper() else "__".join([f"TAXI_{name.upper()}", *fields])
+
+
+def _shown(location: tuple[int | str, ...], value: object) -> str:
+    # What is wrong within a storage's configuration may be a secret.
+    return "" if str(location[0]).endswith("_storage") else f" (is {value!r})"
 
 
 def _absolute(root: str) -> str:
@@ -72,6 +78,10 @@ def _require_writable(root: str, variable: str) -> None:
     if "://" in root:
         return
     folder = Path(root).expanduser().resolve()
+    if "%" in str(folder):
+        raise UsageError(
+            f"{variable} is {root}; a path with a % can't hold Delta tables (delta-rs). Name another folder."
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):

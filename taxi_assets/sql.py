@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, Final
 
 import duckdb
 
 from taxi_assets.contracts import Contract
 from taxi_assets.errors import UsageError
 from taxi_assets.lake.lake import Lake
+
+_READING: Final = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 
 
 def connect(lake: Lake, contracts: Iterable[type[Contract]]) -> duckdb.DuckDBPyConnection:
@@ -28,12 +31,22 @@ def connect(lake: Lake, contracts: Iterable[type[Contract]]) -> duckdb.DuckDBPyC
     return connection
 
 
-def query(lake: Lake, contracts: Iterable[type[Contract]], statement: str) -> duckdb.DuckDBPyRelation:
-    """Run one SQL statement. Raises UsageError with DuckDB's own explanation if it can't be."""
+def query(lake: Lake, contracts: Iterable[type[Contract]], statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Run one SQL statement that reads, and return the names of its columns and its rows.
+
+    Raises UsageError, with DuckDB's own explanation, for one that can't be run, and for anything but one that reads.
+    """
     try:
-        relation = connect(lake, contracts).sql(statement)
+        connection = connect(lake, contracts)
+        statements = connection.extract_statements(statement)
+        if len(statements) != 1 or statements[0].type not in _READING:
+            raise UsageError(
+                "This SQL is not one question to the lake, which is read-only here. Ask SELECT ... FROM a table."
+            )
+        relation = connection.sql(statement)
+        names = list(relation.columns)
+        if len(set(names)) < len(names):
+            raise UsageError(f"This SQL gives two columns one name ({', '.join(names)}). Name them apart: ... AS name.")
+        return names, relation.fetchall()
     except duckdb.Error as error:
         raise UsageError(f"This SQL can't be run. {error}") from error
-    if relation is None:
-        raise UsageError("This SQL returns no rows; the lake is read-only here, so ask it something: SELECT ...")
-    return relation

@@ -117,7 +117,7 @@ class Table:
 
     @property
     def sql_name(self) -> str:
-        """The table's name in SQL: ``tlc_gold.nyc_taxi_daily``."""
+        """The table's name in SQL: ``sales_gold.revenue``."""
         return ".".join(self.path)
 
 
@@ -172,6 +172,10 @@ class Contract(pa.DataFrameModel):
             after = (schema.metadata or {}).get("after")
             if after:
                 before = list(placed.items())
+                if after not in placed:
+                    raise ContractError(
+                        f"{cls.__name__}.{name} is to stand after {after}, which is none of its columns."
+                    )
                 at = list(placed).index(after) + 1
                 placed = dict([*before[:at], (name, schema), *before[at:]])
             else:

@@ -124,6 +124,8 @@ def _as_bits(rules: Sequence[Rule]) -> nw.Expr:
 
 
 def _names_broken(rules: Sequence[Rule]) -> nw.Expr:
+    if not rules:
+        return nw.lit(None).cast(nw.List(nw.String))
     names = [nw.when(rule.breaks).then(nw.lit(rule.name)) for rule in rules]
     return nw.concat_str(*names, separator=",", ignore_nulls=True).str.split(",")
 

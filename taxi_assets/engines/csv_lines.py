@@ -1,46 +1,46 @@
 """CSV files by their lines: whatever a line holds, it is one row, and a line that isn't blank is never passed over.
 
-TLC's files need that: their line ends are mixed, a blank line follows the header, rows have more fields than it, and a
-file that was cut off ends in half a line. Readers that parse first fail on such files or, worse, misname their columns.
+Files that agencies publish need that: line ends are mixed, a blank line follows the header, rows have more fields than
+it, and a file that was cut off ends in half a line. Readers that parse first fail or, worse, misname columns.
 """
 
 from __future__ import annotations
 
+import gzip
+import io
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import obstore
 import polars as pl
 
 from taxi_assets.landing import LandedFile, Landing
 
-ROW: Final = "source_row"
-SHORT_LINE: Final = "_line"
+# A header has no line break, so no file has columns of these names.
+ROW: Final = "\nrow"
+"""Column that numbers a file's rows from 1."""
+SHORT_LINE: Final = "\nline"
 """Column that holds a line which has fewer fields than the header, whole; null for others."""
-SURPLUS: Final = "_surplus_fields"
+SURPLUS: Final = "\nsurplus"
 """Column that holds what stands behind the last field of the header, where it isn't empty."""
 
-_BLOCK: Final = 4 * 1024 * 1024
+_BLANKS: Final = " \t\n\r\x0b\x0c"
 _FIELD: Final = r'"(?:[^"]|"")*"|[^,]*'
 _QUOTED: Final = r'^"((?:[^"]|"")*)"$'
 
 
 def lines(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator[bytes]:
     """Read a file's lines but the blank ones. Raises LandingError for a file that can't be unzipped to its end."""
-    reader = obstore.open_reader(landing.store, file.path)
-    unzip = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16) if zipped else None
-    rest = b""
+    stream: Any = io.BufferedReader(_Readable(obstore.open_reader(landing.store, file.path)))
     try:
-        while block := bytes(reader.read(_BLOCK)):
-            *whole, rest = (rest + (unzip.decompress(block) if unzip else block)).split(b"\n")
-            yield from (line for line in whole if line.strip())
-    except zlib.error as error:
+        for line in gzip.GzipFile(fileobj=stream) if zipped else stream:
+            if line.strip():
+                yield line
+    except EOFError as error:
+        raise file.unusable("its end is missing: it was cut off while it was copied") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
         raise file.unusable(f"it can't be unzipped ({error})") from error
-    if unzip and not unzip.eof:
-        raise file.unusable("its end is missing: it was cut off while it was copied")
-    if rest.strip():
-        yield rest
 
 
 def split_header(line: bytes) -> list[str]:
@@ -56,7 +56,7 @@ def scan_rows(landing: Landing, file: LandedFile, header: Sequence[str]) -> pl.L
     """Return the lines below the header as text: `ROW`, a column per name, `SURPLUS` and `SHORT_LINE`."""
     rows = (
         pl.scan_lines(landing.uri(file), storage_options=dict(landing.storage_options) or None, glob=False)
-        .filter(pl.col("line").str.strip_chars().str.len_bytes() > 0)
+        .filter(pl.col("line").str.strip_chars(_BLANKS).str.len_bytes() > 0)
         .with_row_index(ROW)
         # Row 0 is the header.
         .filter(pl.col(ROW) > 0)
@@ -71,6 +71,21 @@ def scan_rows(landing: Landing, file: LandedFile, header: Sequence[str]) -> pl.L
         .alias(SURPLUS),
         pl.when(width < len(header)).then(pl.col("line")).alias(SHORT_LINE),
     )
+
+
+class _Readable(io.RawIOBase):
+    """A store's reader as one of Python's own, which obstore's isn't quite."""
+
+    def __init__(self, reader: obstore.ReadableFile) -> None:
+        self._reader = reader
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = bytes(self._reader.read(len(buffer)))
+        buffer[: len(block)] = block
+        return len(block)
 
 
 def _split(line: pl.Expr) -> pl.Expr:

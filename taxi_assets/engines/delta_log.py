@@ -6,12 +6,14 @@ The log is the same whichever engine computes, so row counts and versions are re
 from __future__ import annotations
 
 import json
+import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
 from deltalake import CommitProperties, DeltaTable, Field, Schema
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
@@ -28,10 +30,10 @@ _LONGEST_WAIT_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file of a table: its path below the table's, its rows, and its size in bytes."""
+    """A data file of a table: its path below the table's, its rows (if the log says), and its size in bytes."""
 
     path: str
-    rows: int
+    rows: int | None
     bytes: int
 
 
@@ -40,21 +42,28 @@ class DeltaLocation:
     """Where a Delta table stands, and how to get there (object_store's options; none for a local path)."""
 
     uri: str
-    storage_options: Mapping[str, str] = field(default_factory=dict)
+    # Not shown: they may hold secrets.
+    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def open(self) -> DeltaTable | None:
         """Load the table's newest state; None when there is no table."""
         try:
-            return DeltaTable(self.uri, storage_options=dict(self.storage_options) or None)
+            return _Table(self.uri, storage_options=dict(self.storage_options) or None)
         except TableNotFoundError:
             return None
         except DeltaError as error:
             raise LakeError(f"The Delta table at {self.uri} can't be read: {_first_line(error)}") from error
 
+    def require(self, contract: type[Contract]) -> None:
+        """See that the table, if there is one, has its contract's columns; raises ContractError if not."""
+        table = self.open()
+        if table is not None:
+            _require_contract(contract, table, self.uri)
+
     def create_if_missing(self, contract: type[Contract]) -> DeltaTable:
         """Return the table, made from its contract if there is none.
 
-        Made before anything is written: writers that create a table as they write can lose each other's rows. Raises
+        Made before anything is committed: writers that create a table as they write can lose each other's rows. Raises
         ContractError if the stored table has other columns than its contract.
         """
         table = self.open()
@@ -99,18 +108,31 @@ class DeltaLocation:
         wanted = {name: partition_text(value) for name, value in (partition or {}).items()}
         actions = table.get_add_actions(flatten=True)
         columns = {name: actions.column(name).to_pylist() for name in actions.schema.names}
+        counts = columns.get("num_records") or [None] * len(columns["path"])
         return [
-            DataFile(path, int(rows), int(size))
-            for place, (path, rows, size) in enumerate(
-                zip(columns["path"], columns.get("num_records", []), columns["size_bytes"], strict=True)
-            )
+            DataFile(path, rows, size)
+            for place, (path, rows, size) in enumerate(zip(columns["path"], counts, columns["size_bytes"], strict=True))
             if all(partition_text(columns[f"partition.{name}"][place]) == text for name, text in wanted.items())
         ]
 
     def row_count(self, partition: Mapping[str, Any] | None = None) -> int | None:
         """Count the rows of a partition, or of the table, by the log; None if it was never stored."""
         files = self.files(partition)
-        return sum(file.rows for file in files) if files else None
+        counts = [file.rows for file in files if file.rows is not None]
+        if len(counts) < len(files):
+            raise LakeError(
+                f"The log of {self.uri} doesn't say how many rows {len(files) - len(counts)} of its files hold: "
+                "something else has written to it. Materialize its partitions again."
+            )
+        return sum(counts) if files else None
+
+
+class _Table(DeltaTable):
+    # delta-rs names a local table's files below its URL, in which blanks are escaped; Polars opens them as paths.
+    def file_uris(self, *args: Any, **kwargs: Any) -> list[str]:
+        root = self.table_uri.removeprefix("file://")
+        files = super().file_uris(*args, **kwargs)
+        return files if "://" in root else [unquote(root) + file.removeprefix(root) for file in files]
 
 
 def partition_text(value: Any) -> str:
@@ -159,10 +181,15 @@ def retry_on_conflict(commit: Callable[[], _T], uri: str) -> _T:
 
 def statistics_json(rows: int, columns: Mapping[str, tuple[Any, Any, int | None]]) -> str:
     """Write a data file's statistics as the Delta protocol has them: least, greatest, and number of nulls."""
-    least = {name: _statistic(low) for name, (low, _, _) in columns.items() if low is not None}
-    greatest = {name: _statistic(high) for name, (_, high, _) in columns.items() if high is not None}
+    least = {name: _statistic(low) for name, (low, _, _) in columns.items() if _is_bound(low)}
+    greatest = {name: _statistic(high) for name, (_, high, _) in columns.items() if _is_bound(high)}
     nulls = {name: count for name, (_, _, count) in columns.items() if count is not None}
     return json.dumps({"numRecords": rows, "minValues": least, "maxValues": greatest, "nullCount": nulls}, default=str)
+
+
+def _is_bound(value: Any) -> bool:
+    # JSON has no infinity, and a log that holds one can't be read by anyone.
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def _statistic(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -50,15 +52,15 @@ class PolarsEngine:
                     + [pl.all_horizontal([pl.col(c) == pl.lit(v) for c, v in part.items()]) for part in partitions]
                 )
             )
-        return nw.from_native(frame.select(*contract.column_names()))
+        return nw.from_native(frame)
 
     def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
         """See `Engine.replace`. One Parquet file streamed into the partition's folder, then one commit."""
-        location.create_if_missing(contract)
-        folder = "".join(f"{quote(name)}={quote(partition_text(value))}/" for name, value in partition.items())
+        location.require(contract)
+        folder = "".join(f"{quote(name)}={quote(partition_text(value), safe='')}/" for name, value in partition.items())
         path = f"{folder}{uuid.uuid4()}.parquet"
         rows = nw.to_native(conform(contract, frame)).drop(*partition)
-        store = open_store(location.uri, location.storage_options)
+        store = open_store(location.uri, location.storage_options, make=True)
         try:
             rows.sink_parquet(
                 f"{location.uri}/{path}",
@@ -82,8 +84,11 @@ class PolarsEngine:
             version = replace_partition(location, contract, partition, [added])
         except BaseException as error:
             _delete_quietly(store, path)
-            if isinstance(error, pl.exceptions.PolarsError):
-                raise UnreadableRowsError(f"{str(error).splitlines()[0]}") from error
+            # Polars reports what it can't read as an OSError, too, but only the system's own have a number.
+            if isinstance(error, pl.exceptions.PolarsError) or (isinstance(error, OSError) and error.errno is None):
+                raise UnreadableRowsError(str(error).strip().splitlines()[0]) from error
+            if isinstance(error, OSError):
+                raise LakeError(f"{location.uri} can't be written: {error}. What was stored before stands.") from error
             raise
         return Written(footer.num_rows, file["size"], version)
 
@@ -160,7 +165,8 @@ def _delta_statistics(footer: pq.FileMetaData) -> str:
 
 def _delete_quietly(store: Any, path: str) -> None:
     # The file belongs to no commit, so readers never see it; if it can't be deleted now, vacuum does it.
-    try:
-        obstore.delete(store, path)
-    except (OSError, obstore.exceptions.BaseError):
-        return
+    # A sink that fails may still be about to make its file in another thread, hence more than once.
+    for wait in (0, 0.02, 0.1, 0.2):
+        time.sleep(wait)
+        with contextlib.suppress(OSError, obstore.exceptions.BaseError):
+            obstore.delete(store, path)

@@ -10,7 +10,7 @@ from typing import Final
 
 import narwhals.stable.v1 as nw
 
-# A double of TLC's holds the decimal that was written, give or take its last bits; six places bring that decimal back.
+# A published amount is a decimal, give or take its double's last bits; six places bring the decimal back.
 _PLACES: Final = 6
 
 

@@ -31,7 +31,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source file opened for reading: its rows under the file's own names, numbered from 1 in `source_row`."""
+    """A source file opened for reading: its rows under the file's own names, numbered from 1."""
 
     file: LandedFile
     rows: pl.LazyFrame

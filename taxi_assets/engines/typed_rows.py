@@ -7,7 +7,7 @@ A value that its type can't hold, a column that nobody knows and a line that is 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,10 +16,14 @@ import polars as pl
 from narwhals.stable.v1.dtypes import DType as NarwhalsDtype
 
 from taxi_assets.contracts import Contract, Date, Frame, Int64, LocalTime, String, column
-from taxi_assets.engines.csv_lines import ROW
+from taxi_assets.engines.csv_lines import ROW, SHORT_LINE, SURPLUS
 from taxi_assets.engines.source_files import Source
 
 RESCUED: Final = "_rescued_data"
+LINE_KEY: Final = "_line"
+"""Under this key `_rescued_data` keeps a CSV line that has fewer fields than the header."""
+
+_KEYS: Final = {SHORT_LINE: LINE_KEY, SURPLUS: "_surplus_fields"}
 
 _TIME_FORMATS: Final = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%m/%d/%Y %I:%M:%S %p")
 _SMALL_WHOLE: Final = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
@@ -56,13 +60,14 @@ def typed(source: Source, mapped: Mapping[str, str], contract: type[Contract]) -
         if not _always_fits(schema[name], targets[canonical]):
             losses.append(_Loss(name, canonical, _is_present(name, schema[name]) & value.is_null()))
     strangers = [name for name in schema.names() if name not in mapped and name != ROW and schema[name] != pl.Null]
-    losses += [_Loss(name, name, _is_present(name, schema[name])) for name in strangers]
+    ours = set(targets).difference(Provenance.column_names())
+    losses += [_Loss(name, _key_of_stranger(name, ours), _is_present(name, schema[name])) for name in strangers]
     absent = [
-        _null_of(target).alias(name)
-        for name, target in targets.items()
-        if name not in Provenance.column_names() and name not in mapped.values()
+        _null_of(target).alias(name) for name, target in targets.items() if name in ours and name not in mapped.values()
     ]
-    return nw.from_native(source.rows.select(ROW, *values, *absent, _rescue(losses).alias(RESCUED)))
+    return nw.from_native(
+        source.rows.select(pl.col(ROW).alias("source_row"), *values, *absent, _rescue(losses).alias(RESCUED))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,11 @@ class _Loss:
     column: str
     key: str
     happens: pl.Expr
+
+
+def _key_of_stranger(name: str, ours: Collection[str]) -> str:
+    """What a column that nobody knows is called in `_rescued_data`: its own name, unless that means another column."""
+    return f"{name} (in the file)" if name in ours else _KEYS.get(name, name)
 
 
 def _parse(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:

@@ -31,11 +31,24 @@ def _sources(module: str, seen: set[str]) -> set[str]:
         return seen
     seen.add(module)
     for node in ast.walk(ast.parse(_source_of(module))):
-        imported = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-        package, _, rest = imported.partition(".")
-        if package == _PACKAGE and rest and rest.split(".")[0] not in _MECHANISMS:
-            _sources(imported, seen)
+        if isinstance(node, ast.ImportFrom) and node.module:
+            # What is imported from a package may itself be a module.
+            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                if _decides_values(name) and _is_module(name):
+                    _sources(name, seen)
     return seen
+
+
+def _decides_values(name: str) -> bool:
+    package, _, rest = name.partition(".")
+    return package == _PACKAGE and bool(rest) and rest.split(".")[0] not in _MECHANISMS
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _source_of(module: str) -> str:

@@ -75,7 +75,7 @@ class DeltaLakeIOManager(dg.IOManager):
         """Load the partitions that the run's partition maps to, or the whole table for an asset without partitions."""
         contract = contract_of("/".join(context.asset_key.path))
         with one_clear_failure(f"{context.asset_key.path[-1]} as input of {context.step_context.step.key}"):
-            if not contract.stored_as().partition or not context.has_asset_partitions:
+            if not contract.stored_as().partition or not context.has_asset_partitions or _are_all(context):
                 return self._lake.read(contract)
             partitions = self._partitions(contract, context)
             self._remember(contract, partitions, context)
@@ -110,6 +110,11 @@ class DeltaLakeIOManager(dg.IOManager):
             return engine.upsert(contract, location, frame)
         rows = frame.filter(*(nw.col(name) == nw.lit(value) for name, value in partition.items()))
         return engine.replace(contract, location, rows, partition)
+
+
+def _are_all(context: dg.InputContext) -> bool:
+    """Whether an input is asked for every partition there can be, as by an asset that has none itself."""
+    return set(context.asset_partition_keys) == set(context.asset_partitions_def.get_partition_keys())
 
 
 def _with_source(error: UnreadableRowsError, context: dg.OutputContext) -> TaxiAssetsError:

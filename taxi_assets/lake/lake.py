@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines import DeltaLocation, Engine, Partition
@@ -14,7 +14,8 @@ class Lake:
     """All tables below one root (a local path or a URL), and the engine that reads them."""
 
     root: str
-    storage_options: Mapping[str, str]
+    # Not shown: they may hold secrets.
+    storage_options: Mapping[str, str] = field(repr=False)
     engine: Engine
 
     def location(self, contract: type[Contract]) -> DeltaLocation:

@@ -79,7 +79,7 @@ def find_trip_file(landing: Landing, service: Service, month: Month) -> TripFile
     files = found.by_month.get((service, month), ())
     if files:
         return the_only(files)
-    near = [path for path in found.unread if service in path and str(month.year) in path]
+    near = [path for path in found.unread if service in path.lower() and str(month.year) in path]
     hint = f" {', '.join(near)} is not a name that is read; rename it if it is that month." if near else ""
     raise LandingError(
         f"There is no {service} file for {month} in {landing.root}: "

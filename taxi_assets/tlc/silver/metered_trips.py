@@ -12,8 +12,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Bool, Contract, Date, Frame, Int32, Int64, LocalTime, String, column, rule
 from taxi_assets.engines import engine_of, fits_decimal, ratio, units
-from taxi_assets.engines.csv_lines import SHORT_LINE
-from taxi_assets.engines.typed_rows import RESCUED
+from taxi_assets.engines.typed_rows import LINE_KEY, RESCUED
 from taxi_assets.tlc.money import Miles, Minutes, Money, MoneyPerMile
 from taxi_assets.tlc.silver.clock import in_repeated_hour, true_seconds
 from taxi_assets.vocabulary import PAYMENT_TYPES, UNKNOWN
@@ -38,7 +37,9 @@ PARTS_OF_TOTAL = (
 """What `total_amount` is the sum of, in both services; each has a part of its own besides."""
 
 _DICTIONARY = "TLC data dictionaries for yellow and green trip records, 2025-03-18"
-_CENT = 0.005
+_HALF_A_CENT = 0.005
+# Less than this is nothing, once it is rounded to hundredths; of dollars as of miles.
+_LEAST = 0.005
 
 
 class MeteredTrips(Contract):
@@ -130,7 +131,7 @@ class MeteredTrips(Contract):
         tolerance=0.02,
     )
     def positive_fare_amount(cls, fare: nw.Expr) -> nw.Expr:
-        return fare > 0
+        return fare >= _LEAST
 
     @rule(
         "trip_distance",
@@ -139,7 +140,7 @@ class MeteredTrips(Contract):
         tolerance=0.08,
     )
     def positive_trip_distance(cls, distance: nw.Expr) -> nw.Expr:
-        return distance > 0
+        return distance >= _LEAST
 
     @rule(
         "fare_amount",
@@ -147,7 +148,7 @@ class MeteredTrips(Contract):
         source="No trip by taximeter costs as much, and a decimal of 10 digits still holds it.",
     )
     def plausible_fare_amount(cls, fare: nw.Expr) -> nw.Expr:
-        return fare < MAX_FARE_USD
+        return fare < MAX_FARE_USD - _HALF_A_CENT
 
     @rule(
         "trip_distance",
@@ -198,7 +199,7 @@ class MeteredTrips(Contract):
         quarantines=False,
     )  # fmt: skip
     def total_is_sum_of_parts(cls, total: nw.Expr, sum_of_parts: nw.Expr) -> nw.Expr:
-        return (total - sum_of_parts).abs() < _CENT
+        return (total - sum_of_parts).abs() < _HALF_A_CENT
 
     @rule(
         "trip_distance", "elapsed_seconds",
@@ -290,4 +291,4 @@ def _hundredths(name: str) -> nw.Expr:
 
 def _rescues_one_of(names: Sequence[str]) -> str:
     """A pattern for `_rescued_data` that holds a value of one of these columns, or a line that was too short."""
-    return f'"(?:{"|".join([*names, SHORT_LINE])})":'
+    return f'"(?:{"|".join([*names, LINE_KEY])})":'
