@@ -1,0 +1,387 @@
+"""Source files read into typed rows: every row, under canonical names, in the contract's types, and nothing of it lost.
+
+The contract here is of no table. What TLC's columns mean is tlc/'s to test, and so are files that can't be used at all.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from taxi_assets.contracts import Float64, Int32, LocalTime, String, column
+from taxi_assets.engines.source_files import Format, Source, canonical_names, count_rows, open_source
+from taxi_assets.engines.typed_rows import Provenance, typed
+from taxi_assets.errors import LandingError
+from taxi_assets.landing import Landing
+
+pytestmark = pytest.mark.fast
+
+NOON = datetime(2024, 1, 10, 12, 0)  # noqa: DTZ001
+
+
+class Things(Provenance):
+    """One of each type that a source column can have."""
+
+    at: LocalTime = column("A time.")
+    code: Int32 = column("A code.")
+    amount: Float64 = column("An amount.")
+    word: String = column("A word.")
+
+
+NAMES = {"at_time": "at", "codeid": "code", "amount": "amount", "word": "word"}
+TYPES = {"at": pl.Datetime("us"), "code": pl.Int32(), "amount": pl.Float64(), "word": pl.String()}
+
+
+def opened(folder: Path, name: str, file_format: Format) -> tuple[Source, int]:
+    landing = Landing(str(folder), {})
+    (file,) = (file for file in landing.files() if file.name == name)
+    return open_source(landing, file, file_format), count_rows(landing, file, file_format)
+
+
+def rows_of(source: Source) -> pl.DataFrame:
+    rows: pl.DataFrame = typed(source, canonical_names(source, NAMES), Things).to_native().collect()
+    return rows
+
+
+def from_parquet(folder: Path, table: pa.Table | pl.DataFrame, **options: Any) -> pl.DataFrame:
+    """Write a table as Parquet and read it back, typed; counting the rows apart must agree."""
+    arrow = table.to_arrow() if isinstance(table, pl.DataFrame) else table
+    pq.write_table(arrow, folder / "things.parquet", **options)
+    source, count = opened(folder, "things.parquet", Format.PARQUET)
+    rows = rows_of(source)
+    assert count == rows.height
+    return rows
+
+
+def from_csv(folder: Path, content: str | bytes) -> pl.DataFrame:
+    """Write CSV and read it back, typed, plain and zipped; the two and counting the rows apart must agree."""
+    data = content if isinstance(content, bytes) else content.encode()
+    (folder / "things.csv").write_bytes(data)
+    (folder / "things.csv.gz").write_bytes(gzip.compress(data))
+    (plain, count), (zipped, zipped_count) = (
+        opened(folder, "things.csv", Format.CSV),
+        opened(folder, "things.csv.gz", Format.CSV_GZ),
+    )
+    rows = rows_of(plain)
+    assert rows_of(zipped).equals(rows)
+    assert count == zipped_count == rows.height
+    return rows
+
+
+def rescued(rows: pl.DataFrame) -> list[dict[str, Any] | None]:
+    return [None if text is None else json.loads(text) for text in rows["_rescued_data"]]
+
+
+# Types
+
+
+@pytest.mark.parametrize(
+    "code_type", [pa.int8(), pa.uint16(), pa.int32(), pa.int64(), pa.uint64(), pa.float32(), pa.float64()]
+)
+@pytest.mark.parametrize("text_type", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_whatever_a_parquet_files_types_are_the_rows_have_the_contracts(
+    tmp_path: Path, code_type: pa.DataType, text_type: pa.DataType
+) -> None:
+    table = pa.table(
+        {
+            "at_time": pa.array([NOON, None], pa.timestamp("us")),
+            "CodeID": pa.array([7, None], pa.int64()).cast(code_type),
+            "amount": pa.array([12, None], pa.int64()),
+            "word": pa.array(["N", None], pa.string()).cast(text_type),
+        }
+    )
+    rows = from_parquet(tmp_path, table)
+    assert {name: rows.schema[name] for name in TYPES} == TYPES
+    assert rows.schema["source_row"] == pl.Int64
+    assert rows.select(*TYPES).rows() == [(NOON, 7, 12.0, "N"), (None, None, None, None)]
+    assert rescued(rows) == [None, None]
+
+
+def test_columns_of_the_null_type_are_nulls_of_the_contracts_type(tmp_path: Path) -> None:
+    nothing = pa.nulls(2)
+    rows = from_parquet(tmp_path, pa.table({"at_time": nothing, "codeid": nothing, "amount": nothing, "word": nothing}))
+    assert {name: rows.schema[name] for name in TYPES} == TYPES
+    assert rows.select(*TYPES).null_count().row(0) == (2, 2, 2, 2)
+    assert rescued(rows) == [None, None]
+
+
+def test_columns_that_the_file_lacks_are_nulls_of_the_contracts_type(tmp_path: Path) -> None:
+    rows = from_parquet(tmp_path, pa.table({"word": ["a"]}))
+    assert {name: rows.schema[name] for name in TYPES} == TYPES
+    assert rows.select("at", "code", "amount").row(0) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("type_of_file", "value", "wall_clock"),
+    [
+        (pa.timestamp("s"), NOON, NOON),
+        (pa.timestamp("ms"), NOON.replace(microsecond=5000), NOON.replace(microsecond=5000)),
+        (pa.timestamp("us"), NOON.replace(microsecond=5), NOON.replace(microsecond=5)),
+        (pa.timestamp("ns"), NOON.replace(microsecond=5), NOON.replace(microsecond=5)),
+        (pa.timestamp("us", "UTC"), NOON.replace(tzinfo=UTC), NOON),
+        (pa.timestamp("ns", "America/New_York"), NOON.replace(tzinfo=ZoneInfo("America/New_York")), NOON),
+        (pa.string(), "2024-01-10 12:00:00", NOON),
+        (pa.string(), "2024-01-10T12:00:00", NOON),
+        (pa.string(), "2024-01-10 12:00:00.25", NOON.replace(microsecond=250_000)),
+        (pa.string(), " 01/10/2024 12:00:00 PM ", NOON),
+        (pa.string(), "01/10/2024 12:00:00 AM", NOON.replace(hour=0)),
+    ],
+)
+def test_a_time_in_any_form_is_its_own_wall_clock_in_microseconds(
+    tmp_path: Path, type_of_file: pa.DataType, value: Any, wall_clock: datetime
+) -> None:
+    rows = from_parquet(tmp_path, pa.table({"at_time": pa.array([value], type_of_file)}))
+    assert rows.schema["at"] == pl.Datetime("us")
+    assert rows["at"].to_list() == [wall_clock]
+    assert rescued(rows) == [None]
+
+
+@pytest.mark.parametrize("name", ["CodeID", "codeid", "CODEID", " CodeId "])
+def test_the_case_of_a_column_and_blanks_around_it_dont_matter(tmp_path: Path, name: str) -> None:
+    assert from_parquet(tmp_path, pa.table({name: [1]}))["code"].to_list() == [1]
+    assert from_csv(tmp_path, f"{name},word\n1,a\n")["code"].to_list() == [1]
+
+
+def test_the_order_of_a_files_columns_doesnt_matter(tmp_path: Path) -> None:
+    there = pa.table({"word": ["a"], "amount": [2.5], "codeid": [1], "at_time": [NOON]})
+    rows = from_parquet(tmp_path, there)
+    assert rows.equals(
+        from_parquet(tmp_path, there.select(["at_time", "codeid", "amount", "word"])).select(rows.columns)
+    )
+    assert rows.select(*TYPES).row(0) == (NOON, 1, 2.5, "a")
+
+
+def test_two_columns_of_one_meaning_are_an_error_that_names_both(tmp_path: Path) -> None:
+    for content in (pa.table({"amount": [1.0], "Amount": [2.0]}), "amount,Amount\n1,2\n"):
+        with pytest.raises(
+            LandingError, match=r"things\.\S+ can't be used: its columns 'amount' and 'Amount' are both amount"
+        ):
+            from_parquet(tmp_path, content) if isinstance(content, pa.Table) else from_csv(tmp_path, content)
+
+
+# What is kept in _rescued_data
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical", "array", "kept"),
+    [
+        ("CodeID", "code", pa.array([1.5]), 1.5),
+        ("CodeID", "code", pa.array([2**31], pa.int64()), 2**31),
+        ("CodeID", "code", pa.array([-(2**31) - 1], pa.int64()), -(2**31) - 1),
+        ("CodeID", "code", pa.array([1e300]), 1e300),
+        ("CodeID", "code", pa.array(["one"]), "one"),
+        ("CodeID", "code", pa.array(["1.5"]), "1.5"),
+        ("CodeID", "code", pa.array(["2147483648"]), "2147483648"),
+        ("CodeID", "code", pa.array([True]), True),
+        ("CodeID", "code", pa.array([NOON]), "2024-01-10 12:00:00"),
+        ("Amount", "amount", pa.array(["$5"]), "$5"),
+        ("Amount", "amount", pa.array(["1,234.50"]), "1,234.50"),
+        ("Amount", "amount", pa.array(["NaN"]), "NaN"),
+        ("Amount", "amount", pa.array(["inf"]), "inf"),
+        ("At_Time", "at", pa.array(["yesterday"]), "yesterday"),
+        ("At_Time", "at", pa.array(["2024-02-30 12:00:00"]), "2024-02-30 12:00:00"),
+        ("At_Time", "at", pa.array([20240110], pa.int64()), 20240110),
+    ],
+)
+def test_a_value_that_its_column_cant_hold_is_null_there_and_kept_under_the_canonical_name(
+    tmp_path: Path, name: str, canonical: str, array: pa.Array, kept: Any
+) -> None:
+    rows = from_parquet(tmp_path, pa.table({name: array}))
+    assert rows[canonical].to_list() == [None]
+    assert rescued(rows) == [{canonical: kept}]
+
+
+@pytest.mark.parametrize("value", [2**31 - 1, -(2**31), 0])
+def test_the_largest_and_the_least_code_fit(tmp_path: Path, value: int) -> None:
+    rows = from_parquet(tmp_path, pa.table({"codeid": [value]}))
+    assert rows["code"].to_list() == [value]
+    assert rescued(rows) == [None]
+
+
+def test_only_the_rows_that_lose_something_have_rescued_data(tmp_path: Path) -> None:
+    rows = from_csv(tmp_path, "codeid,amount\n1,2\nx,y\n3,z\n,\n5,6\n")
+    assert rows["code"].to_list() == [1, None, 3, None, 5]
+    assert rows["amount"].to_list() == [2.0, None, None, None, 6.0]
+    assert rescued(rows) == [None, {"code": "x", "amount": "y"}, {"amount": "z"}, None, None]
+
+
+def test_a_column_that_nobody_knows_is_kept_under_its_own_name_where_it_holds_something(tmp_path: Path) -> None:
+    table = pa.table({
+        "CodeID": [1, 2, 3],
+        "Surge_Fee": [1.25, None, 0.0],
+        "note": ["", "  ", "night"],
+        "tags": [["a", "b"], None, None],
+        "always_null": pa.nulls(3),
+    })  # fmt: skip
+    assert rescued(from_parquet(tmp_path, table)) == [
+        {"Surge_Fee": 1.25, "tags": ["a", "b"]},
+        None,
+        {"Surge_Fee": 0.0, "note": "night"},
+    ]
+    assert rescued(from_csv(tmp_path, "CodeID,Surge Fee\n1,1.25\n2,\n3, 0 \n")) == [
+        {"Surge Fee": "1.25"},
+        None,
+        {"Surge Fee": "0"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'say "hi"',
+        "back\\slash",
+        "two\nlines\r\tand tabs",
+        "Åéß 東京 🚕",
+        "\x00\x01\x1f\x7f",
+        '{"json": [1]}',
+        "'",
+        "{}",
+        "a\u2028b",
+    ],
+)
+def test_rescued_data_is_json_whatever_the_value_and_the_columns_name(tmp_path: Path, text: str) -> None:
+    table = pa.table({"amount": [text], "codeid": [text], "not known": [text], f"x{text}": [text]})
+    assert rescued(from_parquet(tmp_path, table)) == [
+        {"amount": text, "code": text, "not known": text, f"x{text}": text}
+    ]
+
+
+# CSV
+
+
+def test_tlcs_mixed_line_ends_the_blank_second_line_and_two_surplus_empty_fields_are_read(tmp_path: Path) -> None:
+    content = "CodeID,At_Time,Amount,Word\n\r\n1,2016-07-01 00:00:01,1.5,N,,\r\n2,2016-07-01 00:00:02,2.5,Y,,\r\n"
+    rows = from_csv(tmp_path, content)
+    assert rows.select("source_row", "code", "amount", "word").rows() == [(1, 1, 1.5, "N"), (2, 2, 2.5, "Y")]
+    assert rows["at"].to_list() == [datetime(2016, 7, 1, 0, 0, 1), datetime(2016, 7, 1, 0, 0, 2)]  # noqa: DTZ001
+    assert rescued(rows) == [None, None]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", ["", "end", "end end", "end blank end"])
+def test_rows_count_from_one_whatever_ends_the_lines_and_the_file(tmp_path: Path, end: str, last: str) -> None:
+    tail = last.replace("end", end).replace(" ", "").replace("blank", "   ")
+    rows = from_csv(tmp_path, f"codeid,word{end}1,a{end}{end}2,b{end}  {end}3,c{tail}")
+    assert rows.select("source_row", "code", "word").rows() == [(1, 1, "a"), (2, 2, "b"), (3, 3, "c")]
+
+
+def test_blank_lines_before_the_header_are_passed_over(tmp_path: Path) -> None:
+    assert from_csv(tmp_path, "\r\n\r\ncodeid,word\r\n1,a\r\n")["code"].to_list() == [1]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_columns_name(tmp_path: Path) -> None:
+    rows = from_csv(tmp_path, "\ufeffCodeID,word\n1,a\n")
+    assert rows["code"].to_list() == [1]
+    assert rescued(rows) == [None]
+
+
+@pytest.mark.parametrize(
+    ("field", "word"),
+    [
+        ('"plain"', "plain"),
+        ('"with, comma"', "with, comma"),
+        ('"say ""hi"""', 'say "hi"'),
+        ('""', None),
+        ('""""', '"'),
+        (' " blanks " ', "blanks"),
+        ("it's", "it's"),
+        ("  bare  ", "bare"),
+        ('",,,"', ",,,"),
+        ('5" pipe', '5" pipe'),
+        ("東京", "東京"),
+    ],
+)
+def test_fields_are_unquoted_as_csv_does_it(tmp_path: Path, field: str, word: str | None) -> None:
+    rows = from_csv(tmp_path, f'"CodeID",word,"amount"\n1,{field},2.5\n3,{field},\n')
+    assert rows.select("code", "word", "amount").rows() == [(1, word, 2.5), (3, word, None)]
+    assert rescued(rows) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("field", "code"),
+    [("1", 1), ("1.0", 1), ("1.", 1), (" 1 ", 1), ("-1", -1), ("+1", 1), ("01", 1), ("", None), ("  ", None)],
+)
+def test_whole_numbers_are_read_as_tlc_has_written_them(tmp_path: Path, field: str, code: int | None) -> None:
+    rows = from_csv(tmp_path, f"codeid,word\n{field},a\n")
+    assert rows["code"].to_list() == [code]
+    assert rescued(rows) == [None]
+
+
+@pytest.mark.parametrize(
+    ("field", "amount"),
+    [(".50", 0.5), ("-.50", -0.5), ("5.", 5.0), ("007.10", 7.1), (" 1.25 ", 1.25), ("1e2", 100.0), ("", None)],
+)
+def test_amounts_are_read_as_tlc_has_written_them(tmp_path: Path, field: str, amount: float | None) -> None:
+    rows = from_csv(tmp_path, f"amount,word\n{field},a\n")
+    assert rows["amount"].to_list() == [amount]
+    assert rescued(rows) == [None]
+
+
+def test_a_line_that_was_cut_off_is_a_row_and_kept_whole(tmp_path: Path) -> None:
+    rows = from_csv(tmp_path, "codeid,at_time,amount,word\n1,2024-01-10 12:00:00,1.5,a\n2,2024-01-1")
+    assert rows.select("source_row", "code", "at", "amount", "word").row(1) == (2, 2, None, None, None)
+    assert rescued(rows) == [None, {"at": "2024-01-1", "_line": "2,2024-01-1"}]
+
+
+def test_fields_behind_the_last_column_are_kept(tmp_path: Path) -> None:
+    rows = from_csv(tmp_path, "codeid,word\n1,a,,\n2,b,late,\n3,c,,x\n")
+    assert rows["word"].to_list() == ["a", "b", "c"]
+    assert rescued(rows) == [None, {"_surplus_fields": "late"}, {"_surplus_fields": "x"}]
+
+
+def test_columns_whose_name_is_empty_or_repeated_are_kept_by_their_place(tmp_path: Path) -> None:
+    rows = from_csv(tmp_path, "codeid,,other,other\n1,a,b,c\n2,,,\n")
+    assert rescued(rows) == [{"_column_2": "a", "other": "b", "_column_4": "c"}, None]
+
+
+@pytest.mark.parametrize("name", ["source_row", "_line", "_surplus_fields", "_rescued_data", "source_month"])
+def test_a_column_that_is_called_like_one_of_ours_is_kept_like_any_unknown_one(tmp_path: Path, name: str) -> None:
+    expected = [{name: "x"}, {name: "y"}]
+    csv = from_csv(tmp_path, f"codeid,{name}\n1,x\n2,y\n")
+    parquet = from_parquet(tmp_path, pa.table({"codeid": [1, 2], name: ["x", "y"]}))
+    for rows in (csv, parquet):
+        assert rows["source_row"].to_list() == [1, 2]
+        assert rescued(rows) == expected
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=8)
+
+
+@example(lines=["\xa0", "\u2028", "\x0b\x0c", "\x1c\x85"])
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(lines=st.lists(TEXT, min_size=1, max_size=6))
+def test_as_many_rows_are_read_as_are_counted_whatever_the_lines_hold(
+    lines: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    # That the two agree is asserted by `from_csv`.
+    from_csv(tmp_path_factory.mktemp("lines"), "\n".join(["codeid,word", "1,a", *lines]))
+
+
+# Size
+
+
+def test_rows_are_numbered_without_gaps_across_row_groups_in_the_files_order(tmp_path: Path) -> None:
+    count = 270_000
+    rows = from_parquet(tmp_path, pl.DataFrame({"codeid": range(count)}), row_group_size=100_000)
+    assert rows["source_row"].equals(pl.Series("source_row", range(1, count + 1), dtype=pl.Int64))
+    assert rows["code"].equals(pl.Series("code", range(count), dtype=pl.Int32))
+
+
+def test_rows_are_numbered_without_gaps_in_a_csv_of_several_blocks(tmp_path: Path) -> None:
+    count = 270_000
+    lines = [f"{number},word {number},,,,\r\n" for number in range(count)]
+    rows = from_csv(tmp_path, "codeid,word\n\r\n" + "".join(lines))
+    assert rows["source_row"].equals(pl.Series("source_row", range(1, count + 1), dtype=pl.Int64))
+    assert rows["code"].equals(pl.Series("code", range(count), dtype=pl.Int32))
+    assert rows["_rescued_data"].null_count() == count

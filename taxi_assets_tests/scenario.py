@@ -1,0 +1,190 @@
+"""Small worlds for tests: trips that break no rule until a test changes something, files of them, and months that are run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import narwhals.stable.v1 as nw
+import polars as pl
+
+from taxi_assets.contracts import Contract, Frame, Verdict, judge
+from taxi_assets.definitions import build_defs, lake_of
+from taxi_assets.lake.lake import Lake
+from taxi_assets.months import Month
+from taxi_assets.settings import Settings
+from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
+from taxi_assets.tlc.catalog import keys_for
+from taxi_assets.tlc.silver.metered_trips import PARTS_OF_TOTAL, enrich
+from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.vocabulary import Service
+
+MONTH = Month(2024, 1)
+PART_OF_ITS_OWN = {Service.YELLOW: "airport_fee", Service.GREEN: "ehail_fee"}
+
+# The column names of TLC's files for the names of the contract, where they differ; yellow's times begin with t, green's with l.
+_IN_FILES = {
+    "vendor_id": "VendorID",
+    "rate_code_id": "RatecodeID",
+    "pickup_location_id": "PULocationID",
+    "dropoff_location_id": "DOLocationID",
+}
+
+
+def trip(**changes: Any) -> dict[str, Any]:
+    """Return a trip of ten minutes and two miles that breaks no rule, as bronze has it, with some columns changed."""
+    pickup = datetime(2024, 1, 10, 12, 0)  # noqa: DTZ001
+    usual = {
+        "vendor_id": 2,
+        "pickup_datetime": pickup,
+        "dropoff_datetime": pickup + timedelta(minutes=10),
+        "pickup_location_id": 132,
+        "dropoff_location_id": 161,
+        "rate_code_id": 1,
+        "payment_type": 1,
+        "passenger_count": 1,
+        "trip_distance": 2.0,
+        "fare_amount": 12.0,
+        "extra": 1.0,
+        "mta_tax": 0.5,
+        "tip_amount": 3.0,
+        "tolls_amount": 0.0,
+        "improvement_surcharge": 1.0,
+        "congestion_surcharge": 2.5,
+        "cbd_congestion_fee": 0.0,
+        "total_amount": 20.0,
+        "store_and_fwd_flag": "N",
+    }
+    return {**usual, **changes}
+
+
+def trips(count: int, **changes: Any) -> list[dict[str, Any]]:
+    """Return trips that differ in their times, a minute apart."""
+    start = trip()["pickup_datetime"]
+    return [
+        trip(**{
+            "pickup_datetime": start + timedelta(minutes=number),
+            "dropoff_datetime": start + timedelta(minutes=number + 10),
+            **changes,
+        })
+        for number in range(count)
+    ]  # fmt: skip
+
+
+def bronze(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH) -> Frame:
+    """Return trips as the month's bronze rows; `source_row` counts them, columns that aren't given are null."""
+    contract = BRONZE_TRIPS[service]
+    about = {
+        "source_file": f"{service}.parquet",
+        "source_fingerprint": "0" * 64,
+        "ingested_at": datetime(2024, 3, 1),  # noqa: DTZ001
+        "source_month": month.first_day,
+    }
+    full = [{**about, "source_row": number, **row} for number, row in enumerate(rows, start=1)]
+    return nw.from_native(pl.LazyFrame(full, schema=_polars_schema(contract)))
+
+
+def zones() -> Frame:
+    """Return a lookup of zones 1 to 265 with the names that matter to tests: 132 JFK in Queens, 161 Midtown in Manhattan."""
+    names = {132: ("Queens", "JFK Airport"), 161: ("Manhattan", "Midtown Center"), 264: ("Unknown", "N/A")}
+    rows = [(zone, *names.get(zone, ("Brooklyn", f"Zone {zone}"))) for zone in range(1, 266)]
+    schema = {"location_id": pl.Int32, "borough": pl.String, "zone": pl.String}
+    return nw.from_native(pl.LazyFrame(rows, schema=schema, orient="row"))
+
+
+def enriched(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH) -> Frame:
+    """Return trips with all that silver and its rules need."""
+    return enrich(bronze(service, rows, month), zones(), parts=(*PARTS_OF_TOTAL, PART_OF_ITS_OWN[service]))
+
+
+def judged(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH) -> Verdict:
+    """Return the verdict of the service's silver contract on some trips."""
+    return judge(SILVER_TRIPS[service], enriched(service, rows, month), row_id="source_row")
+
+
+def broken_rules(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH) -> set[str]:
+    """Return the names of the rules that at least one of some trips breaks."""
+    return {result.rule.name for result in judged(service, rows, month).results if result.rows_failing}
+
+
+def in_file_columns(service: Service, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """Return trips under the column names of the service's files."""
+    initial = "t" if service is Service.YELLOW else "l"
+    names = {
+        **_IN_FILES,
+        "pickup_datetime": f"{initial}pep_pickup_datetime",
+        "dropoff_datetime": f"{initial}pep_dropoff_datetime",
+    }
+    return pl.DataFrame(
+        [{names.get(name, name): value for name, value in row.items()} for row in rows], infer_schema_length=None
+    )
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A landing, a lake and an instance of a test's own, and what one does with them."""
+
+    settings: Settings
+    instance: dg.DagsterInstance
+
+    @classmethod
+    def below(cls, folder: Path, instance: dg.DagsterInstance) -> Workspace:
+        """Make empty ones below a folder."""
+        (folder / "landing").mkdir()
+        settings = Settings(
+            landing_root=str(folder / "landing"), lake_root=str(folder / "lake"), DAGSTER_HOME=str(folder / "dagster")
+        )  # type: ignore[call-arg]
+        return cls(settings, instance)
+
+    @property
+    def landing(self) -> Path:
+        """The landing's folder."""
+        return Path(self.settings.landing_root)
+
+    @property
+    def lake(self) -> Lake:
+        """The lake, to look into."""
+        return lake_of(self.settings)
+
+    def land(self, service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH) -> Path:
+        """Write trips as the service's Parquet file of a month."""
+        path = self.landing / f"{service}_tripdata_{month}.parquet"
+        in_file_columns(service, rows).write_parquet(path)
+        return path
+
+    def run(self, *services: Service, month: Month = MONTH) -> dg.ExecuteInProcessResult:
+        """Run a month of some services (of all, if none is named) from landing to gold; failures are in the result."""
+        return (
+            build_defs(self.settings)
+            .resolve_job_def("tlc_month")
+            .execute_in_process(
+                instance=self.instance,
+                partition_key=str(month),
+                asset_selection=keys_for(services or list(Service)),
+                raise_on_error=False,
+            )
+        )
+
+    def table(self, contract: type[Contract]) -> pl.DataFrame:
+        """Return all that a table holds, sorted."""
+        rows: pl.DataFrame = self.lake.read(contract).to_native().collect()
+        return rows.sort([name for name, dtype in rows.schema.items() if dtype != pl.List(pl.String)])
+
+    def failures(self, result: dg.ExecuteInProcessResult) -> list[str]:
+        """Return what a user reads of the steps that failed."""
+        found = []
+        for event in result.all_events:
+            if event.is_step_failure:
+                data = event.step_failure_data
+                found.append(data.user_failure_data.description if data.user_failure_data else data.error.message)
+        return [str(text) for text in found]
+
+
+def _polars_schema(contract: type[Contract]) -> dict[str, pl.DataType]:
+    frame = nw.from_native(pl.DataFrame()).lazy()
+    typed = frame.with_columns(*(nw.lit(None).cast(c.dtype.narwhals).alias(c.name) for c in contract.columns()))
+    return dict(typed.to_native().collect_schema())

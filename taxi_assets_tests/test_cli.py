@@ -1,0 +1,207 @@
+"""The command line, called in this process: exit statuses, what goes where, and errors of one line.
+
+Commands that run months are in test_cli_runs.py: each needs a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from taxi_assets import cli
+from taxi_assets.sample import NOTE
+
+pytestmark = pytest.mark.fast
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended and what it wrote."""
+
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An instance's folder for all tests here: none records a run in it, and making its databases takes time."""
+    return str(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def run(tmp_path: Path, home: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return a function that runs a command on an empty landing and an empty lake."""
+    (tmp_path / "landing").mkdir()
+    monkeypatch.setenv("TAXI_LANDING_ROOT", str(tmp_path / "landing"))
+    monkeypatch.setenv("TAXI_LAKE_ROOT", str(tmp_path / "lake"))
+    monkeypatch.setenv("DAGSTER_HOME", home)
+
+    def call(*words: str) -> Outcome:
+        monkeypatch.setattr("sys.argv", ["taxi-assets", *words])
+        try:
+            cli.main()
+        except SystemExit as exit_:
+            status = int(exit_.code or 0)
+        else:
+            status = 0
+        written = capsys.readouterr()
+        return Outcome(status, written.out, written.err)
+
+    return call
+
+
+def only_line(outcome: Outcome) -> str:
+    """Return the one line that an error wrote to stderr."""
+    (line,) = outcome.err.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["materialize", "--catalog", "trains", "2024-01"], "There is no catalog 'trains'. There is: tlc."),
+        (["materialize", "2024-1"], "'2024-1' is not a month"),
+        (["materialize", "2024-13"], "There is no month 2024-13"),
+        (["materialize", "2024-03:2024-01"], "runs backwards. Write the earlier month first: 2024-01:2024-03."),
+        (["materialize", "2008-12"], "2008-12"),
+        (["materialize", "2024-01", "2199-01"], "2199-01"),
+        (["checks", "January"], "'January' is not a month"),
+        (["sample", "2024-00"], "There is no month 2024-00"),
+    ],
+)
+def test_wrong_use_is_one_line_on_stderr_and_status_2(run: Run, words: list[str], problem: str) -> None:
+    outcome = run(*words)
+    assert outcome.status == 2
+    assert outcome.out == ""
+    assert problem in only_line(outcome)
+
+
+@pytest.mark.parametrize(
+    "words", [["materialize", "--service", "purple", "2024-01"], ["materialise"], ["tables", "--jsno"], ["sql"]]
+)
+def test_words_that_no_command_knows_are_status_2_without_a_stack(run: Run, words: list[str]) -> None:
+    outcome = run(*words)
+    assert outcome.status == 2
+    assert outcome.out == ""
+    assert "Traceback" not in outcome.err
+
+
+def test_a_setting_that_makes_no_sense_is_one_line_and_status_2(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAXI_ENGINE", "duck")
+    outcome = run("tables")
+    assert outcome.status == 2
+    assert "TAXI_ENGINE" in only_line(outcome)
+
+
+def test_an_instance_that_cant_be_made_is_one_line_that_names_the_setting(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a_file").write_text("in the way")
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "a_file"))
+    outcome = run("checks", "2024-01")
+    assert outcome.status == 2
+    assert "DAGSTER_HOME" in only_line(outcome)
+
+
+def test_a_landing_that_isnt_there_is_one_line_and_status_1(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "landing").rmdir()
+    outcome = run("materialize", "2024-01")
+    assert outcome.status == 1
+    assert "TAXI_LANDING_ROOT" in only_line(outcome)
+
+
+def test_months_of_which_none_is_in_landing_are_each_listed_and_status_1(run: Run, tmp_path: Path) -> None:
+    outcome = run("materialize", "2024-01:2024-02")
+    assert outcome.status == 1
+    assert [line.split()[0] for line in outcome.out.splitlines()] == ["2024-01", "2024-02"]
+    assert str(tmp_path / "landing") in only_line(outcome)
+
+
+def test_months_of_which_none_is_in_landing_are_json_on_stdout_too(run: Run) -> None:
+    outcome = run("materialize", "--json", "--service", "green", "2024-01")
+    assert outcome.status == 1
+    (report,) = json.loads(outcome.out)
+    assert (report["month"], report["state"], report["not_in_landing"]) == ("2024-01", "not in landing", ["green"])
+
+
+def test_checks_of_a_month_that_never_ran_say_how_to_run_it(run: Run) -> None:
+    outcome = run("checks", "2024-01")
+    assert outcome.status == 1
+    assert "taxi-assets materialize 2024-01" in only_line(outcome)
+
+
+def test_tables_of_an_empty_lake_are_listed_without_rows(run: Run) -> None:
+    outcome = run("tables")
+    header, *lines = outcome.out.splitlines()
+    assert outcome.status == 0
+    assert header.split("\t") == ["table", "rows", "partitions", "version", "holds"]
+    assert "tlc_gold.fact_top_zones" in [line.split("\t")[0] for line in lines]
+    assert all(line.split("\t")[1] == "" for line in lines)
+    assert {len(line.split("\t")) for line in lines} == {5}
+
+
+def test_tables_are_json_for_a_program(run: Run) -> None:
+    outcome = run("tables", "--json")
+    found = {row["table"]: row["rows"] for row in json.loads(outcome.out)}
+    assert found["tlc_silver.green_trips"] is None
+
+
+def test_sql_writes_tab_separated_lines_into_a_pipe(run: Run) -> None:
+    outcome = run("sql", "SELECT 1234 AS n, 'a b' AS word, NULL AS nothing UNION ALL SELECT 5, 'c', NULL ORDER BY n")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out == "n\tword\tnothing\n5\tc\t\n1234\ta b\t\n"
+
+
+def test_sql_writes_its_header_when_there_are_no_rows(run: Run) -> None:
+    assert run("sql", "SELECT 1 AS n WHERE false").out == "n\n"
+    assert json.loads(run("sql", "--json", "SELECT 1 AS n WHERE false").out) == []
+
+
+def test_sql_is_json_with_dates_and_decimals_as_text(run: Run) -> None:
+    outcome = run("sql", "--json", "SELECT DATE '2024-01-31' AS day, 1.25::DECIMAL(10,2) AS usd, [1, 2] AS list")
+    assert json.loads(outcome.out) == [{"day": "2024-01-31", "usd": "1.25", "list": [1, 2]}]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO tlc_gold.fact_top_zones VALUES (1)",
+        "CREATE TABLE mine AS SELECT 1",
+        "COPY (SELECT 1) TO 'out.csv'",
+        "ATTACH 'other.duckdb'",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT CAST('x' AS INTEGER)",
+    ],
+)
+def test_sql_that_isnt_a_question_to_the_lake_is_refused_without_a_stack(run: Run, statement: str) -> None:
+    outcome = run("sql", statement)
+    assert outcome.status == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("This SQL ")
+    assert "Traceback" not in outcome.err
+
+
+def test_sample_writes_a_file_per_service_and_month_and_a_note_of_what_is_planted(run: Run, tmp_path: Path) -> None:
+    outcome = run(
+        "sample", "2024-01:2024-02", "--service", "green", "--rows", "200", "--landing", str(tmp_path / "made")
+    )
+    assert outcome.status == 0
+    names = {path.name for path in (tmp_path / "made").iterdir()}
+    assert {"green_tripdata_2024-01.parquet", "green_tripdata_2024-02.parquet", NOTE} <= names
+    assert not any(name.startswith("yellow") for name in names)
+    assert str(tmp_path / "made" / NOTE) in outcome.out
+
+
+def test_sample_needs_a_folder_where_landing_is_a_bucket(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAXI_LANDING_ROOT", "s3://bucket/landing")
+    outcome = run("sample", "2024-01")
+    assert outcome.status == 2
+    assert "--landing FOLDER" in only_line(outcome)

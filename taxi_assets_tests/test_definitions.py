@@ -1,0 +1,152 @@
+"""The code location: that every asset, check and job is declared as the UI needs it, and that loading says nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from taxi_assets.definitions import build_defs, defs
+from taxi_assets.lake.metadata import asset_key
+from taxi_assets.settings import Settings
+from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+
+pytestmark = pytest.mark.fast
+
+GRAPH = defs.resolve_asset_graph()
+KEYS = sorted(GRAPH.materializable_asset_keys)
+NAMES = ["/".join(key.path) for key in KEYS]
+SHARED = {
+    "tlc_bronze/zones", "tlc_silver/dim_zone", "tlc_silver/dim_payment",
+    "tlc_gold/fact_trips_borough_hour", "tlc_gold/fact_top_zones", "tlc_gold/nyc_taxi_daily",
+}  # fmt: skip
+
+
+def of_service(service: str) -> set[str]:
+    return {f"tlc_bronze/{service}_trips", f"tlc_silver/{service}_trips", f"tlc_silver/{service}_trips_quarantine"}
+
+
+def test_the_tables_of_the_design_are_assets() -> None:
+    assert set(NAMES) == SHARED | of_service("yellow") | of_service("green")
+
+
+@pytest.mark.parametrize("key", KEYS, ids=NAMES)
+def test_an_asset_has_all_that_the_ui_shows_of_it(key: dg.AssetKey) -> None:
+    asset = GRAPH.get(key)
+    layer = key.path[0].removeprefix("tlc_")
+    assert asset.group_name == key.path[0]
+    assert asset.owners
+    assert {"delta", layer} <= asset.kinds
+    assert asset.tags["catalog"] == "tlc"
+    assert asset.tags["layer"] == layer
+    assert asset.tags.get("service") == next((s for s in ("yellow", "green") if s in key.path[1]), None)
+    assert asset.code_version
+    assert asset.metadata["dagster/table_name"] == ".".join(key.path)
+    assert "One row per" in (asset.description or "")
+
+
+@pytest.mark.parametrize("key", KEYS, ids=NAMES)
+def test_an_assets_columns_are_all_described_and_have_unique_names(key: dg.AssetKey) -> None:
+    schema = GRAPH.get(key).metadata["dagster/column_schema"]
+    columns = schema.columns if isinstance(schema, dg.TableSchema) else schema.schema.columns
+    assert columns
+    assert [column.name for column in columns if not column.description] == []
+    assert len({column.name for column in columns}) == len(columns)
+    assert [column.name for column in columns if column.name == "source_month"] == ["source_month"]
+
+
+def test_all_assets_have_the_same_partitions_whose_keys_are_months() -> None:
+    definitions = {GRAPH.get(key).partitions_def for key in KEYS}
+    (months,) = definitions
+    assert months is not None
+    keys = months.get_partition_keys()
+    assert keys[:2] == ["2009-01", "2009-02"]
+    assert all(re.fullmatch(r"\d{4}-\d{2}", key) for key in keys)
+
+
+@pytest.mark.parametrize("service", SILVER_TRIPS)
+def test_every_rule_is_a_described_check_of_its_services_silver_table(service: str) -> None:
+    contract = SILVER_TRIPS[service]  # type: ignore[index]
+    checks = {
+        key.name: GRAPH.get_check_spec(key) for key in GRAPH.asset_check_keys if key.asset_key == asset_key(contract)
+    }
+    rules = {rule.name: rule for rule in contract.rules()}
+    assert len(rules) == 15
+    assert rules.keys() < checks.keys()
+    for name, rule in rules.items():
+        described = checks[name].description or ""
+        assert rule.why in described
+        assert rule.source in described
+        assert f"Rows that break it are {'quarantined' if rule.quarantines else 'kept and counted'}" in described
+        assert not checks[name].blocking
+
+
+@pytest.mark.parametrize("key", sorted(GRAPH.asset_check_keys), ids=lambda key: f"{key.asset_key.path[-1]}-{key.name}")
+def test_every_check_is_described_and_has_the_partitions_of_its_asset(key: dg.AssetCheckKey) -> None:
+    spec = GRAPH.get_check_spec(key)
+    assert spec.description
+    assert spec.partitions_def == GRAPH.get(key.asset_key).partitions_def
+    assert spec.name == spec.name.lower()
+
+
+def test_the_checks_of_the_stored_tables_block_and_drift_doesnt() -> None:
+    blocking = {key.name for key in GRAPH.asset_check_keys if GRAPH.get_check_spec(key).blocking}
+    assert blocking == {
+        "rows_accounted_for", "matches_contract", "unique_keys", "no_orphans_in_dim_zone", "no_orphans_in_dim_payment",
+        "reconciles_with_silver", "within_publish_limit",
+    }  # fmt: skip
+
+
+def test_every_table_is_held_to_its_contract_as_stored() -> None:
+    assert {key.asset_key for key in GRAPH.asset_check_keys if key.name == "matches_contract"} == set(KEYS)
+
+
+@pytest.mark.parametrize(
+    ("job", "assets"),
+    [
+        ("tlc_month", SHARED | of_service("yellow") | of_service("green")),
+        ("tlc_yellow", SHARED | of_service("yellow")),
+        ("tlc_green", SHARED | of_service("green")),
+    ],
+)
+def test_a_job_runs_the_assets_of_its_services_with_all_their_checks_by_month(job: str, assets: set[str]) -> None:
+    resolved = defs.resolve_job_def(job)
+    layer = resolved.asset_layer
+    assert {"/".join(key.path) for key in layer.selected_asset_keys} == assets
+    expected = {key for key in GRAPH.asset_check_keys if "/".join(key.asset_key.path) in assets}
+    assert set(layer.asset_graph.asset_check_keys) & expected == expected
+    assert resolved.partitions_def == GRAPH.get(KEYS[0]).partitions_def
+    assert resolved.description
+
+
+def test_the_sensor_starts_the_job_of_a_whole_month() -> None:
+    (sensor,) = defs.sensors or []
+    assert isinstance(sensor, dg.SensorDefinition)
+    assert sensor.job_name == "tlc_month"
+
+
+def test_definitions_of_other_settings_stand_beside_each_other(tmp_path: Path) -> None:
+    one, other = (
+        build_defs(Settings(lake_root=str(tmp_path / name), landing_root=str(tmp_path / name))) for name in ("a", "b")
+    )
+    assert one.resources is not None
+    assert other.resources is not None
+    assert one.resources["lake"].root == str(tmp_path / "a")
+    assert other.resources["lake"].root == str(tmp_path / "b")
+
+
+def test_loading_the_definitions_says_nothing_and_writes_nothing_but_the_lakes_folder(tmp_path: Path) -> None:
+    environment = {
+        **os.environ, "TAXI_LAKE_ROOT": str(tmp_path / "lake"), "TAXI_LANDING_ROOT": str(tmp_path / "landing"),
+        "DAGSTER_HOME": str(tmp_path / "home"),
+    }  # fmt: skip
+    code = "from taxi_assets.definitions import defs; defs.resolve_all_job_defs()"
+    loaded = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert (loaded.stdout, loaded.stderr) == ("", "")
+    assert [path.name for path in tmp_path.iterdir()] == ["lake"]
+    assert list((tmp_path / "lake").iterdir()) == []

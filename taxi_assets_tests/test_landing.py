@@ -1,0 +1,89 @@
+"""Landing as a folder: listing, telling files apart, and what is said when it isn't there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from taxi_assets.errors import LandingError
+from taxi_assets.landing import LandedFile, Landing
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.fixture
+def landing(tmp_path: Path) -> Landing:
+    return Landing(str(tmp_path), {})
+
+
+def only_file(landing: Landing) -> LandedFile:
+    (file,) = landing.files()
+    return file
+
+
+def test_files_are_listed_however_deep_sorted_by_path_with_their_size(landing: Landing, tmp_path: Path) -> None:
+    for path, content in {"b.csv": b"12", "a/z.csv": b"123", "a/b/c.csv": b""}.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    assert [(file.path, file.name, file.size) for file in landing.files()] == [
+        ("a/b/c.csv", "c.csv", 0),
+        ("a/z.csv", "z.csv", 3),
+        ("b.csv", "b.csv", 2),
+    ]
+
+
+def test_an_empty_landing_has_no_files(landing: Landing) -> None:
+    assert landing.files() == []
+
+
+def test_an_untouched_file_keeps_its_identity(landing: Landing, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"1")
+    assert only_file(landing).identity == only_file(landing).identity
+
+
+def test_a_file_written_again_changes_its_identity_even_at_the_same_size(landing: Landing, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"1")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    before = only_file(landing)
+    path.write_bytes(b"2")
+    os.utime(path, (1_700_000_001, 1_700_000_001))
+    after = only_file(landing)
+    assert before.size == after.size
+    assert before.identity != after.identity
+
+
+def test_a_fingerprint_is_the_sha256_of_the_bytes_whatever_the_name(landing: Landing, tmp_path: Path) -> None:
+    # More than one chunk of the reader's.
+    content = bytes(range(256)) * 20_000
+    for name in ("a.csv", "other/name.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    assert {landing.fingerprint(file) for file in landing.files()} == {hashlib.sha256(content).hexdigest()}
+
+
+def test_a_path_with_blanks_and_accents_is_listed_and_opened(tmp_path: Path) -> None:
+    folder = tmp_path / "données du taxi"
+    folder.mkdir()
+    (folder / "a b.csv").write_bytes(b"1")
+    landing = Landing(str(folder), {})
+    file = only_file(landing)
+    assert Path(landing.uri(file)) == folder / "a b.csv"
+    assert landing.fingerprint(file) == hashlib.sha256(b"1").hexdigest()
+
+
+def test_a_landing_that_isnt_there_is_one_line_that_names_it_and_the_setting(tmp_path: Path) -> None:
+    with pytest.raises(LandingError) as caught:
+        Landing(str(tmp_path / "nowhere"), {}).files()
+    message = str(caught.value)
+    assert f"Landing at {tmp_path / 'nowhere'} can't be listed" in message
+    assert "TAXI_LANDING_ROOT" in message
+    assert "\n" not in message
+
+
+def test_a_landing_of_an_unknown_kind_is_one_line_that_names_it_and_the_setting() -> None:
+    with pytest.raises(LandingError, match=r"^Landing at gopher://trips can't be listed: .*TAXI_LANDING_ROOT"):
+        Landing("gopher://trips", {}).files()

@@ -1,0 +1,228 @@
+"""The sensor of landing: which months it requests, once each, what it tells, and what its cursor keeps."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from taxi_assets.definitions import build_defs, landing_of
+from taxi_assets.landing import LandedFile
+from taxi_assets.months import Month
+from taxi_assets.sensors import Plan, Seen, ServiceMonth, dump, load, plan, tlc_landing
+from taxi_assets.tlc.catalog import keys_for
+from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
+from taxi_assets.tlc.trip_files import TripFiles
+from taxi_assets.vocabulary import Service
+from taxi_assets_tests.scenario import MONTH, Workspace, trips
+
+pytestmark = pytest.mark.fast
+
+GREEN, YELLOW = (Service.GREEN, MONTH), (Service.YELLOW, MONTH)
+
+
+def landed(**identities: str) -> TripFiles:
+    """Return a landing of January files, each service's with an identity: green="a"."""
+    return files({f"{service}_tripdata_2024-01.parquet": identity for service, identity in identities.items()})
+
+
+def files(identities: dict[str, str]) -> TripFiles:
+    return TripFiles.of([LandedFile(path, 1, identity) for path, identity in sorted(identities.items())])
+
+
+def requested(planned: Plan) -> list[tuple[str, tuple[Service, ...]]]:
+    return [(str(request.month), request.services) for request in planned.requests]
+
+
+# The planner
+
+
+def test_a_new_file_is_requested_for_its_service_and_month() -> None:
+    assert requested(plan(landed(green="a"), {}, {})) == [("2024-01", (Service.GREEN,))]
+
+
+def test_what_was_requested_isnt_requested_again() -> None:
+    first = plan(landed(green="a", yellow="b"), {}, {})
+    second = plan(landed(green="a", yellow="b"), first.seen, {})
+    assert (second.requests, second.messages, second.seen) == ((), (), first.seen)
+
+
+def test_both_services_of_a_month_are_one_request() -> None:
+    (request,) = plan(landed(yellow="b", green="a"), {}, {}).requests
+    assert set(request.services) == set(Service)
+
+
+def test_later_only_the_service_that_changed_is_requested() -> None:
+    first = plan(landed(green="a", yellow="b"), {}, {})
+    second = plan(landed(green="a", yellow="c"), first.seen, {})
+    assert requested(second) == [("2024-01", (Service.YELLOW,))]
+    assert second.seen[GREEN] == first.seen[GREEN]
+
+
+def test_bytes_that_come_back_are_requested_again_under_a_key_of_their_own() -> None:
+    seen: dict[ServiceMonth, Seen] = {}
+    keys = []
+    for identity in ("a", "b", "a", "b"):
+        planned = plan(landed(green=identity), seen, {})
+        seen = load(dump(planned.seen))
+        keys += [request.run_key for request in planned.requests]
+    assert len(keys) == len(set(keys)) == 4
+
+
+def test_run_keys_of_different_months_and_services_differ() -> None:
+    every = {f"{service}_tripdata_2024-0{month}.parquet": "a" for service in Service for month in (1, 2)}
+    alone = [plan(files({path: "a"}), {}, {}).requests[0].run_key for path in every]
+    together = [request.run_key for request in plan(files(every), {}, {}).requests]
+    assert len({*alone, *together}) == 6
+
+
+def test_a_file_that_moved_to_another_folder_is_a_new_one() -> None:
+    first = plan(files({"green_tripdata_2024-01.parquet": "a"}), {}, {})
+    assert len(plan(files({"new/green_tripdata_2024-01.parquet": "a"}), first.seen, {}).requests) == 1
+
+
+def test_a_file_that_went_and_comes_back_as_it_was_isnt_requested_again() -> None:
+    first = plan(landed(green="a"), {}, {})
+    gone = plan(landed(), first.seen, {})
+    assert gone.requests == ()
+    assert plan(landed(green="a"), gone.seen, {}).requests == ()
+
+
+def test_a_file_that_a_stored_month_came_from_isnt_requested_though_the_cursor_doesnt_know_it() -> None:
+    done = {GREEN: "green_tripdata_2024-01.parquet@a"}
+    first = plan(landed(green="a", yellow="b"), {}, done)
+    assert requested(first) == [("2024-01", (Service.YELLOW,))]
+    # Once it is known, the cursor decides: a re-issue is requested, and so is its taking back.
+    second = plan(landed(green="c", yellow="b"), first.seen, done)
+    third = plan(landed(green="a", yellow="b"), second.seen, done)
+    assert requested(second) == requested(third) == [("2024-01", (Service.GREEN,))]
+
+
+def test_a_stored_month_that_came_from_another_file_is_requested() -> None:
+    assert requested(plan(landed(green="b"), {}, {GREEN: "green_tripdata_2024-01.parquet@a"})) == [
+        ("2024-01", (Service.GREEN,))
+    ]
+
+
+def test_two_files_of_a_month_are_told_by_both_names_and_hold_up_no_other() -> None:
+    both = {"green_tripdata_2024-01.parquet": "a", "green_tripdata_2024-01.csv.gz": "b"}
+    planned = plan(
+        files({**both, "yellow_tripdata_2024-01.parquet": "c", "green_tripdata_2024-02.parquet": "d"}), {}, {}
+    )
+    assert requested(planned) == [("2024-01", (Service.YELLOW,)), ("2024-02", (Service.GREEN,))]
+    (message,) = planned.messages
+    assert all(name in message for name in both)
+    assert GREEN not in planned.seen
+    assert requested(plan(files({"green_tripdata_2024-01.csv.gz": "b"}), planned.seen, {})) == [
+        ("2024-01", (Service.GREEN,))
+    ]
+
+
+def test_a_tick_requests_so_many_months_and_the_rest_follow_the_earliest_first() -> None:
+    names = [
+        f"{service}_tripdata_{year}-{month:02d}.parquet"
+        for service in Service
+        for year in (2022, 2023)
+        for month in range(1, 13)
+    ]
+    everything = files(dict.fromkeys(names, "a"))
+    seen: dict[ServiceMonth, Seen] = {}
+    ticks = []
+    while (planned := plan(everything, seen, {}, most=10)).requests:
+        ticks.append([str(request.month) for request in planned.requests])
+        assert all(set(request.services) == set(Service) for request in planned.requests)
+        assert [message for message in planned.messages if "waiting" in message] == (
+            [f"{24 - 10 * len(ticks)} more months are waiting for the next ticks."] if len(ticks) < 3 else []
+        )
+        seen = dict(planned.seen)
+    assert [len(tick) for tick in ticks] == [10, 10, 4]
+    assert [month for tick in ticks for month in tick] == [
+        f"{year}-{month:02d}" for year in (2022, 2023) for month in range(1, 13)
+    ]
+
+
+def test_names_that_arent_read_are_told() -> None:
+    odd = ["green_tripdata_2024-1.parquet", "green_tripdata_2024-01 (1).parquet", "green_tripdata_2024-01.parquet.part"]
+    planned = plan(files(dict.fromkeys([*odd, "notes.txt"], "a")), {}, {})
+    assert planned.requests == ()
+    assert all(any(name in message for message in planned.messages) for name in odd)
+    assert not any("notes.txt" in message for message in planned.messages)
+
+
+def test_a_cursor_is_read_back_as_it_was_written() -> None:
+    seen = {GREEN: Seen('a/"b" é.parquet@1-2', 3), YELLOW: Seen("x", 0), (Service.GREEN, Month(2009, 12)): Seen("y", 1)}
+    assert load(dump(seen)) == seen
+
+
+def test_a_sensor_that_never_ran_knows_nothing() -> None:
+    assert load(None) == load("") == {}
+
+
+# The sensor
+
+
+def tick(workspace: Workspace, cursor: str | None = None) -> dg.SensorResult:
+    context = dg.build_sensor_context(
+        instance=workspace.instance, cursor=cursor, resources={"landing": landing_of(workspace.settings)}
+    )
+    result = tlc_landing(context)
+    assert isinstance(result, dg.SensorResult)
+    return result
+
+
+def rewrite(path: Path, content: bytes, at: int) -> None:
+    path.write_bytes(content)
+    os.utime(path, (at, at))
+
+
+def test_the_sensor_requests_a_landed_file_once_over_a_restart_and_again_when_it_is_written_again(
+    workspace: Workspace,
+) -> None:
+    path = workspace.landing / "green_tripdata_2024-01.parquet"
+    rewrite(path, b"a", 1_700_000_000)
+    first = tick(workspace)
+    assert [request.partition_key for request in first.run_requests or []] == ["2024-01"]
+    assert first.cursor
+    quiet = tick(workspace, first.cursor)
+    assert not quiet.run_requests
+    assert quiet.skip_reason is not None
+    assert "Nothing new" in str(quiet.skip_reason.skip_message)
+    rewrite(path, b"b", 1_700_000_100)
+    again = tick(workspace, quiet.cursor)
+    keys = {request.run_key for result in (first, again) for request in result.run_requests or []}
+    assert len(keys) == 2
+
+
+def test_the_ticks_message_names_what_isnt_read(workspace: Workspace) -> None:
+    (workspace.landing / "green_tripdata_2024-1.parquet").write_bytes(b"a")
+    result = tick(workspace)
+    assert result.skip_reason is not None
+    assert "green_tripdata_2024-1.parquet" in str(result.skip_reason.skip_message)
+
+
+def test_a_request_selects_the_services_own_tables_and_the_shared_ones(workspace: Workspace) -> None:
+    (workspace.landing / "green_tripdata_2024-01.parquet").write_bytes(b"a")
+    (request,) = tick(workspace).run_requests or []
+    assert set(request.asset_selection or []) == set(keys_for([Service.GREEN]))
+    assert not any("yellow" in key.path[1] for key in request.asset_selection or [])
+
+
+def test_a_request_is_run_as_it_stands_and_then_known_without_a_cursor(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, trips(10))
+    result = tick(workspace)
+    (request,) = result.run_requests or []
+    done = (
+        build_defs(workspace.settings)
+        .resolve_job_def(tlc_landing.job_name)
+        .execute_in_process(
+            instance=workspace.instance,
+            partition_key=request.partition_key,
+            asset_selection=request.asset_selection,
+            raise_on_error=False,
+        )
+    )
+    assert done.success, workspace.failures(done)
+    assert workspace.table(FactTopZones)["service_type"].to_list() == ["green"]
+    assert not tick(workspace, cursor=None).run_requests

@@ -1,0 +1,147 @@
+"""Settings: read from the environment, made absolute, one line about each that makes no sense. Secrets stay secret."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from taxi_assets.definitions import lake_of, landing_of
+from taxi_assets.errors import UsageError
+from taxi_assets.settings import Settings, object_store_options
+from taxi_assets.tlc.bronze.zones import Zones
+
+pytestmark = pytest.mark.fast
+
+SECRET = "wJalrXUtnFEMI"
+
+
+@pytest.fixture(autouse=True)
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment that sets nothing but the current folder."""
+    for name in ("TAXI_LANDING_ROOT", "TAXI_LAKE_ROOT", "DAGSTER_HOME", "TAXI_ENGINE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return monkeypatch
+
+
+def complaint() -> str:
+    with pytest.raises(UsageError) as caught:
+        Settings.load()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_without_any_setting_everything_stands_below_the_current_folder(tmp_path: Path) -> None:
+    settings = Settings.load()
+    assert settings.landing_root == str(tmp_path / "data/landing")
+    assert settings.lake_root == str(tmp_path / "data/lake")
+    assert settings.dagster_home == str(tmp_path / "data/dagster")
+    assert settings.engine == "polars"
+
+
+def test_relative_roots_are_made_absolute(tmp_path: Path, environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("TAXI_LAKE_ROOT", "here/../lake/")
+    environment.setenv("TAXI_LANDING_ROOT", "~/trips")
+    environment.setenv("HOME", str(tmp_path / "home"))
+    settings = Settings.load()
+    assert settings.lake_root == str(tmp_path / "lake")
+    assert settings.landing_root == str(tmp_path / "home/trips")
+
+
+def test_a_url_stays_as_it_is_but_for_a_slash_at_its_end(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("TAXI_LAKE_ROOT", "s3://bucket/lake/")
+    assert Settings.load().lake_root == "s3://bucket/lake"
+
+
+def test_settings_stand_in_a_dotenv_file_too(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("TAXI_LANDING_ROOT=elsewhere\nOTHER=1\n")
+    assert Settings.load().landing_root == str(tmp_path / "elsewhere")
+
+
+def test_an_unknown_engine_is_one_line_that_names_the_variable_and_the_engines(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("TAXI_ENGINE", "duck")
+    message = complaint()
+    assert "TAXI_ENGINE" in message
+    assert "'polars'" in message
+    assert "'duck'" in message
+
+
+@pytest.mark.parametrize("root", ["a_file", "a_file/lake", "/proc/lake"])
+def test_a_lake_root_that_cant_be_written_is_one_line_that_names_it(
+    tmp_path: Path, environment: pytest.MonkeyPatch, root: str
+) -> None:
+    (tmp_path / "a_file").write_text("in the way")
+    environment.setenv("TAXI_LAKE_ROOT", root)
+    message = complaint()
+    assert message.startswith(f"TAXI_LAKE_ROOT is {root}, which can't be written: ")
+    assert message.endswith("Name a folder that can be.")
+
+
+def test_trying_the_lake_root_leaves_nothing_in_it(tmp_path: Path) -> None:
+    Settings.load()
+    assert list((tmp_path / "data/lake").iterdir()) == []
+
+
+def test_an_s3_configuration_reaches_lake_and_landing_as_object_stores_options(environment: pytest.MonkeyPatch) -> None:
+    for place in ("LAKE", "LANDING"):
+        environment.setenv(f"TAXI_{place}_ROOT", "s3://bucket/here")
+        environment.setenv(
+            f"TAXI_{place}_STORAGE",
+            json.dumps({"provider": "s3", "access_key_id": "AKIA", "secret_access_key": SECRET, "region": "us-east-1"}),
+        )
+    settings = Settings.load()
+    expected = {"access_key_id": "AKIA", "secret_access_key": SECRET, "region": "us-east-1"}
+    for options in (lake_of(settings).storage_options, landing_of(settings).storage_options):
+        assert expected.items() <= options.items()
+        assert "provider" not in options
+        assert all(isinstance(value, str) for value in options.values())
+
+
+def test_single_storage_options_can_be_set_one_variable_each(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("TAXI_LAKE_ROOT", "s3://bucket/lake")
+    environment.setenv("TAXI_LAKE_STORAGE__PROVIDER", "s3")
+    environment.setenv("TAXI_LAKE_STORAGE__ENDPOINT", "http://minio:9000")
+    assert object_store_options(Settings.load().lake_storage)["endpoint"] == "http://minio:9000"
+
+
+def test_a_local_lake_needs_no_storage_options() -> None:
+    assert object_store_options(Settings.load().lake_storage) == {}
+
+
+def test_an_unknown_storage_provider_is_one_line_that_names_the_known_ones(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("TAXI_LAKE_STORAGE__PROVIDER", "s4")
+    message = complaint()
+    assert "TAXI_LAKE_STORAGE" in message
+    assert all(provider in message for provider in ("'local'", "'s3'", "'azure'", "'gcs'"))
+
+
+def test_a_storage_option_of_a_wrong_type_is_named_as_its_variable_is(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("TAXI_LAKE_STORAGE", json.dumps({"provider": "s3", "allow_unsafe_rename": "perhaps"}))
+    assert "TAXI_LAKE_STORAGE__ALLOW_UNSAFE_RENAME: " in complaint()
+
+
+@pytest.mark.parametrize(
+    "storage",
+    [
+        json.dumps({"provider": "s3", "secret_access_key": SECRET})[:-1],
+        json.dumps({"provider": "s4", "secret_access_key": SECRET}),
+        json.dumps({"secret_access_key": SECRET}),
+        json.dumps({"provider": "s3", "secret_access_key": [SECRET]}),
+    ],
+    ids=["malformed", "unknown provider", "no provider", "wrong type"],
+)
+def test_no_error_about_settings_shows_a_secret(environment: pytest.MonkeyPatch, storage: str) -> None:
+    environment.setenv("TAXI_LAKE_STORAGE", storage)
+    assert SECRET not in complaint()
+
+
+def test_no_object_shows_a_secret_when_it_is_printed(environment: pytest.MonkeyPatch) -> None:
+    for place in ("LAKE", "LANDING"):
+        environment.setenv(f"TAXI_{place}_ROOT", "s3://bucket/here")
+        environment.setenv(f"TAXI_{place}_STORAGE", json.dumps({"provider": "s3", "secret_access_key": SECRET}))
+    settings = Settings.load()
+    lake = lake_of(settings)
+    for shown in (settings, lake, lake.location(Zones), landing_of(settings)):
+        assert SECRET not in f"{shown!r} {shown}", type(shown).__name__

@@ -1,0 +1,330 @@
+"""What the code relies on in Dagster, Pandera, Narwhals, Polars and delta-rs.
+
+An upgrade that changes it fails here first. Nothing of ours is tested here.
+"""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+# First, as it sets Pandera's switches before Pandera is imported.
+import taxi_assets.contracts  # noqa: F401  # isort: skip
+import dagster as dg
+import narwhals.stable.v1 as nw
+import pandera.polars as pa
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from dagster._core.event_api import PartitionKeyFilter
+from deltalake import CommitProperties, DeltaTable, Field, Schema
+from deltalake.exceptions import CommitFailedError
+from deltalake.schema import PrimitiveType
+from deltalake.transaction import AddAction
+
+pytestmark = pytest.mark.fast
+
+# Dagster
+
+DAYS = dg.StaticPartitionsDefinition(["a", "b"])
+CHECK = dg.AssetCheckKey(dg.AssetKey("kept"), "limit")
+
+
+def two_tables(*, passed: bool, fails: bool) -> dg.AssetsDefinition:
+    """Return a step of two tables that reports a check and then fails, or hands both tables over."""
+
+    @dg.multi_asset(
+        outs={
+            name: dg.AssetOut(key=name, dagster_type=Any, io_manager_key="kept_in_memory")
+            for name in ("kept", "quarantined")
+        },
+        partitions_def=DAYS,
+        check_specs=[dg.AssetCheckSpec("limit", asset="kept", blocking=True, partitions_def=DAYS)],
+    )
+    def step() -> Iterator[Any]:
+        yield dg.AssetCheckResult(
+            passed=passed,
+            asset_key="kept",
+            check_name="limit",
+            severity=dg.AssetCheckSeverity.ERROR,
+            metadata={"rows": 3},
+        )
+        if fails:
+            raise dg.Failure(description="too many", allow_retries=False)
+        yield dg.MaterializeResult(asset_key="kept", value=nw.from_native(pl.LazyFrame({"a": [1]})), metadata={"n": 1})
+        yield dg.MaterializeResult(asset_key="quarantined", value=nw.from_native(pl.LazyFrame({"a": [2]})))
+
+    return step
+
+
+class Memory(dg.IOManager):
+    """Keeps what it is given, by asset."""
+
+    def __init__(self) -> None:
+        self.given: dict[str, Any] = {}
+
+    def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
+        self.given[context.asset_key.path[-1]] = obj
+        context.add_output_metadata({"written": True})
+
+    def load_input(self, context: dg.InputContext) -> Any:
+        return self.given[context.asset_key.path[-1]]
+
+
+def run_step(instance: dg.DagsterInstance, memory: Memory, **how: bool) -> dg.ExecuteInProcessResult:
+    return dg.materialize(
+        [two_tables(**how)],
+        instance=instance,
+        partition_key="a",
+        resources={"kept_in_memory": memory},
+        raise_on_error=False,
+    )
+
+
+@pytest.fixture
+def memory() -> Memory:
+    return Memory()
+
+
+def test_a_check_result_that_comes_before_a_failure_is_recorded(instance: dg.DagsterInstance, memory: Memory) -> None:
+    result = run_step(instance, memory, passed=False, fails=True)
+    assert not result.success
+    assert memory.given == {}
+    (found,) = result.get_asset_check_evaluations()
+    assert (found.check_name, found.passed, found.severity) == ("limit", False, dg.AssetCheckSeverity.ERROR)
+    (failure,) = (event for event in result.all_events if event.is_step_failure)
+    assert failure.step_failure_data.user_failure_data is not None
+    assert failure.step_failure_data.user_failure_data.description == "too many"
+
+
+def test_two_lazy_frames_reach_the_io_manager_as_values_with_both_sides_metadata(
+    instance: dg.DagsterInstance, memory: Memory
+) -> None:
+    result = run_step(instance, memory, passed=True, fails=False)
+    assert result.success
+    assert {name: frame.collect()["a"].to_list() for name, frame in memory.given.items()} == {
+        "kept": [1],
+        "quarantined": [2],
+    }
+    events = {event.asset_key.path[0]: event.metadata for event in result.asset_materializations_for_node("step")}
+    assert {name: value.value for name, value in events["kept"].items() if name in ("n", "written")} == {
+        "n": 1,
+        "written": True,
+    }
+
+
+def test_the_last_result_of_a_check_is_found_for_a_partition_and_for_no_other(
+    instance: dg.DagsterInstance, memory: Memory
+) -> None:
+    run_step(instance, memory, passed=True, fails=False)
+    run_step(instance, memory, passed=False, fails=True)
+
+    def latest(partition: str) -> Any:
+        storage = instance.event_log_storage
+        found = storage.get_latest_asset_check_execution_by_key(
+            [CHECK], partition_filter=PartitionKeyFilter(key=partition)
+        )
+        return found.get(CHECK)
+
+    assert latest("a").evaluation.passed is False
+    assert latest("a").evaluation.metadata["rows"].value == 3
+    assert latest("b") is None
+
+
+def test_materializations_are_fetched_by_partition_newest_first(instance: dg.DagsterInstance, memory: Memory) -> None:
+    runs = [run_step(instance, memory, passed=True, fails=False).run_id for _ in range(2)]
+    wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey("kept"), asset_partitions=["a"])
+    records = instance.fetch_materializations(wanted, limit=10).records
+    assert [record.run_id for record in records] == runs[::-1]
+    other = dg.AssetRecordsFilter(asset_key=dg.AssetKey("kept"), asset_partitions=["b"])
+    assert instance.fetch_materializations(other, limit=10).records == []
+
+
+def test_a_blocking_check_that_fails_after_the_write_keeps_downstream_from_running(
+    instance: dg.DagsterInstance,
+) -> None:
+    ran: list[str] = []
+
+    @dg.asset
+    def table() -> None:
+        ran.append("table")
+
+    @dg.asset_check(asset=table, blocking=True)
+    def whole() -> dg.AssetCheckResult:
+        return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.ERROR)
+
+    @dg.asset(deps=[table])
+    def downstream() -> None:
+        ran.append("downstream")
+
+    defs = dg.Definitions(assets=[table, downstream], asset_checks=[whole])
+    result = defs.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance, raise_on_error=False)
+    assert not result.success
+    assert ran == ["table"]
+
+
+def test_a_failing_check_that_warns_leaves_the_run_green(instance: dg.DagsterInstance) -> None:
+    @dg.asset
+    def table() -> None: ...
+
+    @dg.asset_check(asset=table)
+    def drift() -> dg.AssetCheckResult:
+        return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN)
+
+    defs = dg.Definitions(assets=[table], asset_checks=[drift])
+    assert defs.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance).success
+
+
+# Pandera and Narwhals
+
+
+def test_a_native_false_check_of_a_model_hands_out_a_narwhals_expression() -> None:
+    class Model(pa.DataFrameModel):
+        fare: float = pa.Field(nullable=True)
+
+        @pa.dataframe_check(name="positive", description="why", native=False)
+        def positive(cls, _frame: Any) -> Any:
+            return nw.col("fare") > 0
+
+    (check,) = Model.to_schema().checks
+    assert (check.name, check.description) == ("positive", "why")
+    frame = nw.from_native(pl.LazyFrame({"fare": [1.0, -1.0, None]}))
+    expression = check(frame.to_native()).check_output
+    assert frame.select(nw.all()).with_columns(kept=expression).collect()["kept"].to_list() == [True, False, None]
+
+
+def test_a_decimal_sum_is_exact_and_keeps_its_places() -> None:
+    frame = nw.from_native(pl.LazyFrame({"usd": [0.1] * 10})).select(nw.col("usd").cast(nw.Decimal(10, 2)))
+    assert str(frame.select(nw.col("usd").sum()).collect().item()) == "1.00"
+
+
+def test_a_condition_on_null_is_null_until_it_is_filled() -> None:
+    frame = nw.from_native(pl.LazyFrame({"fare": [None, 1.0]}))
+    breaks = ~(nw.col("fare") > 0)
+    assert frame.select(raw=breaks, filled=breaks.fill_null(False)).collect().rows() == [(None, False), (False, False)]
+
+
+# Polars
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_lines_are_scanned_without_their_ends_whether_zipped_or_not(tmp_path: Path, *, zipped: bool) -> None:
+    data = b"a\n\r\nb,c\r\nlast"
+    path = tmp_path / ("x.csv.gz" if zipped else "x.csv")
+    path.write_bytes(gzip.compress(data) if zipped else data)
+    assert pl.scan_lines(path, glob=False).collect()["line"].to_list() == ["a", "", "b,c", "last"]
+
+
+def test_frames_are_put_side_by_side_row_by_row_in_the_streaming_engine(tmp_path: Path) -> None:
+    count = 300_000
+    pl.DataFrame({"row": range(count)}).write_parquet(tmp_path / "x.parquet", row_group_size=50_000)
+    rows = pl.scan_parquet(tmp_path / "x.parquet")
+    beside = rows.select(twice=pl.col("row") * 2).collect(engine="streaming").lazy()
+    found = pl.concat([rows, beside], how="horizontal").collect(engine="streaming")
+    assert found.height == count
+    assert (found["row"] * 2 == found["twice"]).all()
+    assert found["row"].is_sorted()
+
+
+def test_a_left_join_that_keeps_the_left_order_does_so_in_the_streaming_engine() -> None:
+    left = pl.LazyFrame({"key": [n % 7 for n in range(50_000)], "row": range(50_000)})
+    right = pl.LazyFrame({"key": range(5), "name": [f"n{n}" for n in range(5)]})
+    found = left.join(right, on="key", how="left", maintain_order="left").collect(engine="streaming")
+    assert found["row"].to_list() == list(range(50_000))
+
+
+def test_structs_are_equal_by_hash_when_their_nulls_are() -> None:
+    rows = pl.DataFrame({"a": [1, 1, None, None, 1], "b": [None, None, "x", "x", "x"]})
+    assert rows.select(~pl.struct("a", "b").hash().is_first_distinct()).to_series().to_list() == [
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
+
+
+# delta-rs
+
+SCHEMA = Schema([Field("row", PrimitiveType("long")), Field("month", PrimitiveType("date"))])
+
+
+def added(folder: Path, month: str, rows: list[int]) -> AddAction:
+    """Write a data file of a month, as the engine does, for a commit to name."""
+    name = f"{month}-{'-'.join(map(str, rows))}.parquet"
+    path = folder / f"month={month}" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame({"row": rows}, schema={"row": pl.Int64}).write_parquet(path)
+    return AddAction(
+        path=f"month={month}/{name}", size=path.stat().st_size, partition_values={"month": month}, modification_time=0,
+        data_change=True, stats=f'{{"numRecords": {pq.read_metadata(path).num_rows}}}',
+    )  # fmt: skip
+
+
+def replace(table: DeltaTable, action: AddAction, month: str) -> None:
+    table.create_write_transaction(
+        [action],
+        mode="overwrite",
+        schema=table.schema(),
+        partition_by=["month"],
+        partition_filters=[("month", "=", month)],
+        commit_properties=CommitProperties(max_commit_retries=0),
+    )
+
+
+def rows_of(folder: Path) -> list[int]:
+    return sorted(pl.scan_delta(DeltaTable(folder)).collect()["row"])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A table of January with rows 1 and 2, and February with row 3."""
+    DeltaTable.create(tmp_path, SCHEMA, mode="ignore", partition_by=["month"])
+    replace(DeltaTable(tmp_path), added(tmp_path, "2024-01-01", [1, 2]), "2024-01-01")
+    replace(DeltaTable(tmp_path), added(tmp_path, "2024-02-01", [3]), "2024-02-01")
+    return tmp_path
+
+
+def test_a_transaction_with_partition_filters_replaces_only_what_they_select(table: Path) -> None:
+    february = {uri for uri in DeltaTable(table).file_uris() if "month=2024-02-01" in uri}
+    replace(DeltaTable(table), added(table, "2024-01-01", [7]), "2024-01-01")
+    assert rows_of(table) == [3, 7]
+    assert {uri for uri in DeltaTable(table).file_uris() if "month=2024-02-01" in uri} == february
+
+
+def test_creating_a_table_that_exists_with_mode_ignore_leaves_it_alone(table: Path) -> None:
+    before = DeltaTable(table).version()
+    DeltaTable.create(table, SCHEMA, mode="ignore", partition_by=["month"])
+    assert DeltaTable(table).version() == before
+    assert rows_of(table) == [1, 2, 3]
+
+
+def test_a_commit_on_an_outdated_snapshot_of_its_partition_is_refused_without_retries(table: Path) -> None:
+    first, second = DeltaTable(table), DeltaTable(table)
+    replace(first, added(table, "2024-01-01", [7]), "2024-01-01")
+    with pytest.raises(CommitFailedError):
+        replace(second, added(table, "2024-01-01", [8]), "2024-01-01")
+    assert rows_of(table) == [3, 7]
+
+
+def test_the_log_tells_each_partitions_rows(table: Path) -> None:
+    actions = DeltaTable(table).get_add_actions(flatten=True)
+    months = [str(month) for month in actions.column("partition.month").to_pylist()]
+    assert dict(zip(months, actions.column("num_records").to_pylist(), strict=True)) == {
+        "2024-01-01": 2,
+        "2024-02-01": 1,
+    }
+
+
+def test_a_merge_updates_only_rows_whose_sequence_isnt_older(tmp_path: Path) -> None:
+    pl.DataFrame({"key": [1, 2], "name": ["old", "new"], "seq": [1, 5]}).write_delta(tmp_path)
+    source = pl.DataFrame({"key": [1, 2, 3], "name": ["x", "y", "z"], "seq": [3, 3, 3]})
+    metrics = (
+        DeltaTable(tmp_path)
+        .merge(source=source, predicate="stored.key = new.key", source_alias="new", target_alias="stored")
+        .when_matched_update_all(predicate="new.seq >= stored.seq")
+        .when_not_matched_insert_all()
+        .execute()
+    )
+    assert (metrics["num_target_rows_updated"], metrics["num_target_rows_inserted"]) == (1, 1)
+    assert pl.read_delta(str(tmp_path)).sort("key").rows() == [(1, "x", 3), (2, "new", 5), (3, "z", 3)]

@@ -1,0 +1,276 @@
+"""Months whose file can't be used, run as a user runs them: one clear message, nothing stored. And odd files.
+
+What rules make of values is silver's to test, how values are typed engines/test_source_files.py's.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from taxi_assets.definitions import build_defs
+from taxi_assets.lake.metadata import asset_key
+from taxi_assets.tlc.bronze.green_trips import GreenTrips
+from taxi_assets.tlc.silver.green_trips import GreenTrips as SilverGreenTrips
+from taxi_assets.tlc.silver.green_trips import GreenTripsQuarantine
+from taxi_assets.vocabulary import Service
+from taxi_assets_tests.scenario import MONTH, Workspace, in_file_columns, trips
+
+pytestmark = pytest.mark.full
+
+ROWS = 2_000
+NAME = f"green_tripdata_{MONTH}"
+ACCESS_DENIED = (
+    b"<?xml version='1.0' encoding='UTF-8'?>\n<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
+)
+PAGE = b"<!DOCTYPE html><html><body>Sign in</body></html>"
+
+
+@pytest.fixture(scope="module")
+def instance() -> Iterator[dg.DagsterInstance]:
+    """One for all: these tests ask a run about itself, never the instance."""
+    with dg.DagsterInstance.ephemeral() as ephemeral:
+        yield ephemeral
+
+
+@cache
+def frame(rows: int = ROWS, service: Service = Service.GREEN) -> pl.DataFrame:
+    return in_file_columns(service, trips(rows))
+
+
+def as_parquet(table: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    # As pyarrow and TLC write it: pages that say how long they are, so that damage to them shows.
+    table.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def as_csv(table: pl.DataFrame) -> bytes:
+    return table.write_csv(datetime_format="%Y-%m-%d %H:%M:%S").encode()
+
+
+def damaged(data: bytes) -> bytes:
+    """Overwrite what stands behind the first four bytes: the header of the first page."""
+    return data[:4] + b"\xff" * 60 + data[64:]
+
+
+def run_bronze(workspace: Workspace) -> dg.ExecuteInProcessResult:
+    """Run the month's bronze asset alone, which is where a bad file shows."""
+    return (
+        build_defs(workspace.settings)
+        .resolve_job_def("tlc_green")
+        .execute_in_process(
+            instance=workspace.instance,
+            partition_key=str(MONTH),
+            asset_selection=[asset_key(GreenTrips)],
+            raise_on_error=False,
+        )
+    )
+
+
+def only_message(workspace: Workspace, result: dg.ExecuteInProcessResult) -> str:
+    assert not result.success
+    (message,) = workspace.failures(result)
+    assert "\n" not in message.strip()
+    return message
+
+
+def data_files(workspace: Workspace) -> list[Path]:
+    return sorted((Path(workspace.settings.lake_root) / "tlc_bronze" / "green_trips").rglob("*.parquet"))
+
+
+BAD_FILES: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
+    "an error answer as Parquet": (
+        "parquet",
+        lambda: ACCESS_DENIED,
+        r"server's error answer \(AccessDenied\)",
+        "fetch it again",
+    ),
+    "an error answer as CSV": ("csv", lambda: ACCESS_DENIED, "XML|error answer", "fetch it again"),
+    "a page of HTML": ("parquet", lambda: PAGE, "page of HTML", "fetch it again"),
+    "no bytes": ("parquet", lambda: b"", "empty .0 bytes.", "Fetch it again"),
+    "no bytes as CSV": ("csv.gz", lambda: b"", "empty .0 bytes.", "Fetch it again"),
+    "three bytes": ("parquet", lambda: b"PAR", "3 bytes", "Fetch it again"),
+    "Parquet cut within its data": ("parquet", lambda: as_parquet(frame())[:5_000], "cut off", "Fetch it again"),
+    "Parquet cut within its footer": ("parquet", lambda: as_parquet(frame())[:-300], "cut off", "Fetch it again"),
+    "Parquet without its last byte": ("parquet", lambda: as_parquet(frame())[:-1], "cut off", "Fetch it again"),
+    "Parquet with damaged pages": (
+        "parquet",
+        lambda: damaged(as_parquet(frame())),
+        "damaged|can't be read",
+        "Fetch it again",
+    ),
+    "Parquet with a piece missing": (
+        "parquet",
+        lambda: (data := as_parquet(frame()))[:3_000] + data[3_500:],
+        "damaged|can't be read",
+        "Fetch it again",
+    ),
+    "CSV called Parquet": ("parquet", lambda: as_csv(frame(5)), "not a whole Parquet file", "Fetch it again"),
+    "gzip cut off": ("csv.gz", lambda: gzip.compress(as_csv(frame()))[:-100], "cut off", "Fetch it again"),
+    "gzip without its last byte": ("csv.gz", lambda: gzip.compress(as_csv(frame()))[:-1], "cut off", "Fetch it again"),
+    "CSV called gzip": ("csv.gz", lambda: as_csv(frame(5)), "can't be unzipped", "Fetch it again"),
+    "CSV that isn't UTF-8": (
+        "csv",
+        lambda: as_csv(frame(5)).replace(b",N\n", b",\xe9\n"),
+        "UTF-8",
+        "UTF-8|Fetch it again",
+    ),
+    "CSV in UTF-16": (
+        "csv",
+        lambda: as_csv(frame(5)).decode().encode("utf-16"),
+        "needed columns are missing|UTF-8",
+        "etch it again",
+    ),
+    "Parquet without rows": ("parquet", lambda: as_parquet(frame().clear()), "no rows", "etch it again"),
+    "CSV with a header alone": ("csv", lambda: as_csv(frame().clear()) + b"\r\n\r\n", "no rows", "etch it again"),
+    "a file of the other service": (
+        "parquet",
+        lambda: as_parquet(frame(5, Service.YELLOW)),
+        "columns are those of yellow trips, not of green",
+        "yellow_tripdata_",
+    ),
+    "a needed column missing": (
+        "parquet",
+        lambda: as_parquet(frame(5).drop("fare_amount", "PULocationID")),
+        r"needed columns are missing: .*pulocationid.*fare_amount",
+        "layouts.py",
+    ),
+}
+
+
+@pytest.mark.parametrize(("ending", "content", "problem", "remedy"), BAD_FILES.values(), ids=BAD_FILES)
+def test_a_bad_file_is_one_message_with_its_name_the_problem_and_a_remedy_and_nothing_is_stored(
+    workspace: Workspace, ending: str, content: Callable[[], bytes], problem: str, remedy: str
+) -> None:
+    (workspace.landing / f"{NAME}.{ending}").write_bytes(content())
+    result = run_bronze(workspace)
+    message = only_message(workspace, result)
+    assert message.startswith(f"{NAME}.{ending} can't be used: ")
+    assert "Nothing was stored." in message
+    before, _, after = message.partition("Nothing was stored.")
+    assert pl.Series([before]).str.contains(problem).item(), message
+    assert pl.Series([after]).str.contains(remedy).item(), message
+    assert workspace.lake.row_count(GreenTrips, {"source_month": MONTH.first_day}) is None
+    assert data_files(workspace) == []
+
+
+@pytest.mark.parametrize("content", [b"", damaged(as_parquet(frame()))], ids=["no bytes", "damaged pages"])
+def test_a_bad_file_leaves_the_month_as_an_earlier_file_had_it(workspace: Workspace, content: bytes) -> None:
+    path = workspace.land(Service.GREEN, trips(5))
+    assert run_bronze(workspace).success
+    before, version = workspace.table(GreenTrips), workspace.lake.location(GreenTrips).version()
+    path.write_bytes(content)
+    assert not run_bronze(workspace).success
+    assert workspace.lake.location(GreenTrips).version() == version
+    assert workspace.table(GreenTrips).equals(before)
+    assert len(data_files(workspace)) == 1
+
+
+def test_nothing_of_the_service_and_of_gold_is_run_after_a_bad_file(workspace: Workspace) -> None:
+    (workspace.landing / f"{NAME}.parquet").write_bytes(ACCESS_DENIED)
+    result = workspace.run(Service.GREEN)
+    assert "AccessDenied" in only_message(workspace, result)
+    stored = {
+        path.parent.relative_to(workspace.settings.lake_root).as_posix()
+        for path in Path(workspace.settings.lake_root).rglob("_delta_log")
+    }
+    assert stored <= {"tlc_bronze/zones"}
+
+
+def test_a_month_without_a_file_is_one_message_that_names_the_file_expected(workspace: Workspace) -> None:
+    (workspace.landing / "green_tripdata_2024-1.parquet").write_bytes(as_parquet(frame(5)))
+    message = only_message(workspace, run_bronze(workspace))
+    assert f"There is no green file for 2024-01 in {workspace.landing}" in message
+    assert "green_tripdata_2024-01.parquet (or .csv, .csv.gz) is expected" in message
+    assert "green_tripdata_2024-1.parquet is not a name that is read" in message
+
+
+def test_two_files_of_a_month_are_one_message_that_names_both(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, trips(5))
+    (workspace.landing / f"{NAME}.csv.gz").write_bytes(gzip.compress(as_csv(frame(5))))
+    message = only_message(workspace, run_bronze(workspace))
+    assert f"{NAME}.csv.gz and {NAME}.parquet" in message
+    assert "move the others away" in message
+    assert data_files(workspace) == []
+
+
+def test_a_gzip_of_several_members_is_whole(workspace: Workspace) -> None:
+    # What `cat a.gz b.gz` and parallel gzips write, and every gunzip reads.
+    data = as_csv(frame(50))
+    (workspace.landing / f"{NAME}.csv.gz").write_bytes(gzip.compress(data[:1_000]) + gzip.compress(data[1_000:]))
+    result = run_bronze(workspace)
+    assert result.success, workspace.failures(result)
+    assert workspace.lake.row_count(GreenTrips) == 50
+
+
+# Odd, and used
+
+ODD_ROWS = 30
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, dg.ExecuteInProcessResult]]:
+    """Run a CSV with an unknown column, and values that don't parse: row 2's in the vendor, row 3's in the fare."""
+    table = frame(ODD_ROWS).cast(pl.String).with_columns(surge_fee=pl.lit("0.75"))
+    number = pl.int_range(pl.len()) + 1
+    table = table.with_columns(
+        VendorID=pl.when(number == 2).then(pl.lit("two")).otherwise("VendorID"),
+        fare_amount=pl.when(number == 3).then(pl.lit("twelve")).otherwise("fare_amount"),
+        surge_fee=pl.when(number <= 3).then("surge_fee"),
+    )
+    with dg.DagsterInstance.ephemeral() as instance:
+        workspace = Workspace.below(tmp_path_factory.mktemp("odd"), instance)
+        (workspace.landing / f"{NAME}.csv").write_bytes(table.write_csv().encode())
+        yield workspace, workspace.run(Service.GREEN)
+
+
+def test_unknown_columns_and_values_that_dont_parse_leave_the_run_green_and_every_row_in_bronze(
+    odd: tuple[Workspace, dg.ExecuteInProcessResult],
+) -> None:
+    workspace, result = odd
+    assert result.success
+    rows = workspace.table(GreenTrips).sort("source_row")
+    assert rows["source_row"].to_list() == list(range(1, ODD_ROWS + 1))
+    assert [json.loads(text) if text else None for text in rows["_rescued_data"]] == [
+        {"surge_fee": "0.75"},
+        {"vendor_id": "two", "surge_fee": "0.75"},
+        {"fare_amount": "twelve", "surge_fee": "0.75"},
+        *[None] * (ODD_ROWS - 3),
+    ]
+
+
+def test_the_check_that_nothing_was_rescued_warns_with_the_rows_counted(
+    odd: tuple[Workspace, dg.ExecuteInProcessResult],
+) -> None:
+    (found,) = (check for check in odd[1].get_asset_check_evaluations() if check.check_name == "nothing_rescued")
+    assert (found.passed, found.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert found.metadata["rows_failing"].value == 3
+    assert found.metadata["rows"].value == ODD_ROWS
+
+
+def test_a_value_that_doesnt_parse_quarantines_its_row_and_an_unknown_column_doesnt(
+    odd: tuple[Workspace, dg.ExecuteInProcessResult],
+) -> None:
+    workspace, _ = odd
+    held = workspace.table(GreenTripsQuarantine).sort("source_row")
+    assert held.select("source_row", "failed_rules").rows() == [
+        (2, ["values_fit_their_types"]),
+        (3, ["required_values_present", "values_fit_their_types"]),
+    ]
+    assert 1 in workspace.table(SilverGreenTrips)["source_row"].to_list()
+
+
+def test_a_materialization_names_the_columns_that_nobody_knows(
+    odd: tuple[Workspace, dg.ExecuteInProcessResult],
+) -> None:
+    (event,) = odd[1].asset_materializations_for_node("tlc_bronze__green_trips")
+    assert event.metadata["unknown_columns"].value == ["surge_fee"]

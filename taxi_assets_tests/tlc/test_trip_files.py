@@ -1,0 +1,146 @@
+"""Names of files in landing: which are read as what, which nearly are, and what is said when none or two are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from taxi_assets.engines.source_files import Format
+from taxi_assets.errors import LandingError
+from taxi_assets.landing import LandedFile, Landing
+from taxi_assets.months import Month
+from taxi_assets.tlc.trip_files import TripFile, TripFiles, find_trip_file, find_zone_lookup
+from taxi_assets.vocabulary import Service
+
+pytestmark = pytest.mark.fast
+
+MONTH = Month(2024, 1)
+
+
+def landed(*paths: str) -> list[LandedFile]:
+    return [LandedFile(path, size=1, identity=path) for path in paths]
+
+
+def landing_with(folder: Path, *paths: str) -> Landing:
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(b"x")
+    return Landing(str(folder), {})
+
+
+@pytest.mark.parametrize(
+    ("name", "service", "month", "form"),
+    [
+        ("green_tripdata_2024-01.parquet", Service.GREEN, Month(2024, 1), Format.PARQUET),
+        ("green_tripdata_2024_01.parquet", Service.GREEN, Month(2024, 1), Format.PARQUET),
+        ("yellow_tripdata_2016-07.csv", Service.YELLOW, Month(2016, 7), Format.CSV),
+        ("yellow_tripdata_2009-12.csv.gz", Service.YELLOW, Month(2009, 12), Format.CSV_GZ),
+        ("2024/q1/green_tripdata_2024-02.parquet", Service.GREEN, Month(2024, 2), Format.PARQUET),
+    ],
+)
+def test_a_name_tells_service_month_and_format(name: str, service: Service, month: Month, form: Format) -> None:
+    (file,) = landed(name)
+    assert TripFile.parse(file) == TripFile(file, service, month, form)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "green_tripdata_2024-1.parquet",
+        "green_tripdata_2024-13.parquet",
+        "green_tripdata_2024-00.parquet",
+        "green_tripdata_2008-12.parquet",
+        "green_tripdata_2024-01 (1).parquet",
+        "green_tripdata_2024-01.parquet.part",
+        "green_tripdata_2024-01.parquet.crdownload",
+        "green_tripdata_2024-01.csv.zip",
+        "green_tripdata_2024-01.PARQUET",
+        "Green_Tripdata_2024-01.parquet",
+        "green-tripdata-2024-01.parquet",
+        "copy of green_tripdata_2024-01.parquet",
+        "fhv_tripdata_2024-01.parquet",
+        "2024/fhvhv_tripdata_2024-01.parquet",
+        "green tripdata 2024-01.parquet",
+        "green_trip_data_2024-01.parquet",
+    ],
+)
+def test_a_name_that_nearly_matches_is_not_read_but_reported(name: str) -> None:
+    found = TripFiles.of(landed(name))
+    assert found.by_month == {}
+    assert found.unread == (name,)
+
+
+@pytest.mark.parametrize(
+    "name", ["taxi_zone_lookup.csv", "README.md", ".DS_Store", "planted.json", "weather_2024-01.parquet"]
+)
+def test_a_name_of_something_else_is_passed_over_in_silence(name: str) -> None:
+    found = TripFiles.of(landed(name))
+    assert (found.by_month, found.unread) == ({}, ())
+
+
+def test_the_months_of_a_service_are_listed_in_order() -> None:
+    found = TripFiles.of(
+        landed("green_tripdata_2024-02.csv", "green_tripdata_2023-12.parquet", "yellow_tripdata_2024-01.parquet")
+    )
+    assert found.months_of(Service.GREEN) == [Month(2023, 12), Month(2024, 2)]
+    assert found.months_of(Service.YELLOW) == [Month(2024, 1)]
+
+
+def test_a_months_file_is_found_however_deep_it_stands(tmp_path: Path) -> None:
+    landing = landing_with(tmp_path, "trips/2024/green_tripdata_2024-01.parquet", "yellow_tripdata_2024-01.parquet")
+    found = find_trip_file(landing, Service.GREEN, MONTH)
+    assert found.file.path == "trips/2024/green_tripdata_2024-01.parquet"
+    assert Path(landing.uri(found.file)).read_bytes() == b"x"
+
+
+def test_two_files_of_a_month_are_an_error_that_names_both(tmp_path: Path) -> None:
+    landing = landing_with(
+        tmp_path, "a/green_tripdata_2024-01.parquet", "green_tripdata_2024_01.csv.gz", "green_tripdata_2024-02.csv"
+    )
+    with pytest.raises(LandingError) as caught:
+        find_trip_file(landing, Service.GREEN, MONTH)
+    assert str(caught.value) == (
+        "2 files stand in landing for green 2024-01: "
+        "a/green_tripdata_2024-01.parquet and green_tripdata_2024_01.csv.gz. "
+        "Which one holds the month can't be told; move the others away."
+    )
+    assert find_trip_file(landing, Service.GREEN, Month(2024, 2)).file.name == "green_tripdata_2024-02.csv"
+
+
+def test_a_month_without_a_file_is_an_error_that_names_the_expected_one(tmp_path: Path) -> None:
+    with pytest.raises(LandingError) as caught:
+        find_trip_file(landing_with(tmp_path, "yellow_tripdata_2024-01.parquet"), Service.GREEN, MONTH)
+    assert str(caught.value) == (
+        f"There is no green file for 2024-01 in {tmp_path}: "
+        "green_tripdata_2024-01.parquet (or .csv, .csv.gz) is expected."
+    )
+
+
+def test_a_month_whose_file_has_an_odd_name_is_an_error_that_names_that_file(tmp_path: Path) -> None:
+    names = ["green_tripdata_2024-1.parquet", "green_tripdata_2023-1.parquet", "yellow_tripdata_2024-1.parquet"]
+    with pytest.raises(LandingError) as caught:
+        find_trip_file(landing_with(tmp_path, *names), Service.GREEN, MONTH)
+    message = str(caught.value)
+    assert "green_tripdata_2024-1.parquet is not a name that is read; rename it" in message
+    assert "2023-1.parquet" not in message
+    assert "yellow" not in message
+
+
+@pytest.mark.parametrize("name", ["taxi_zone_lookup.csv", "misc/taxi+_zone_lookup.csv"])
+def test_a_zone_lookup_is_found_under_both_names_that_it_had(tmp_path: Path, name: str) -> None:
+    found = find_zone_lookup(landing_with(tmp_path, name, "zones.csv"))
+    assert found is not None
+    assert found.path == name
+
+
+def test_a_landing_may_lack_a_zone_lookup(tmp_path: Path) -> None:
+    assert find_zone_lookup(landing_with(tmp_path, "green_tripdata_2024-01.parquet")) is None
+
+
+def test_two_zone_lookups_are_an_error_that_names_both(tmp_path: Path) -> None:
+    landing = landing_with(tmp_path, "taxi_zone_lookup.csv", "old/taxi_zone_lookup.csv")
+    with pytest.raises(
+        LandingError, match=r"2 zone lookups .*: old/taxi_zone_lookup.csv and taxi_zone_lookup.csv. Keep one"
+    ):
+        find_zone_lookup(landing)
