@@ -19,7 +19,7 @@ demo: .venv/installed
 
 ui: .venv/installed
 	mkdir -p $(DAGSTER_HOME)
-	cp -n taxi_assets/dagster.yaml $(DAGSTER_HOME)/
+	test -e $(DAGSTER_HOME)/dagster.yaml || cp taxi_assets/dagster.yaml $(DAGSTER_HOME)/
 	PYTHONWARNINGS='ignore:Function `dev_command` is superseded' $(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
 
 test: lint .venv/dev

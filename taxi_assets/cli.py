@@ -6,6 +6,7 @@ Dagster, Polars and Pandera are imported by the commands that need them: `--help
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -100,8 +101,8 @@ def materialize(
 def tables(json_: Json = False) -> None:
     """List the lake's tables: rows, partitions, version, and what each holds."""
     from taxi_assets.definitions import lake_of
+    from taxi_assets.readme_tables import contracts
     from taxi_assets.settings import Settings
-    from taxi_assets.table_catalogue import contracts
 
     lake = lake_of(Settings.load())
     rows = []
@@ -155,8 +156,8 @@ def sql(query: Annotated[str, typer.Argument(help="One SQL statement of DuckDB's
     """Ask the lake in SQL, read-only: SELECT * FROM tlc_gold.nyc_taxi_daily."""
     from taxi_assets import sql as lake_sql
     from taxi_assets.definitions import lake_of
+    from taxi_assets.readme_tables import contracts
     from taxi_assets.settings import Settings
-    from taxi_assets.table_catalogue import contracts
 
     names, rows = lake_sql.query(lake_of(Settings.load()), contracts(), query)
     _show([dict(zip(names, row, strict=True)) for row in rows], json_, names)
@@ -164,6 +165,8 @@ def sql(query: Annotated[str, typer.Argument(help="One SQL statement of DuckDB's
 
 def main() -> None:
     """Run the command line; an error that is written for the user is one line and an exit status, never a stack."""
+    # Imports and runs make many objects that live on; looking through them again and again takes half a second.
+    gc.set_threshold(100_000, 20, 100)
     try:
         app()
     except UsageError as error:
@@ -179,7 +182,8 @@ def _fail(error: TaxiAssetsError, status: int) -> NoReturn:
 
 def _show_month(report: MonthReport) -> None:
     style = {"done": "green", "failed": "red", "not in landing": "dim"}[report.state]
-    ran = f"  {', '.join(report.services)}: {len(report.checks)} checks, {len(report.checks_not_passed)} not passed"
+    counts = f"{len(report.checks)} checks, {len(report.checks_not_passed)} not passed"
+    ran = f"  {', '.join(report.services)}: {counts}, {report.seconds:.1f} s"
     absent = f"  ({', '.join(report.not_in_landing)}: no file in landing)" if report.not_in_landing else ""
     out.print(f"{report.month}  [{style}]{report.state}[/]{ran if report.services else ''}{absent}", highlight=False)
     for check in report.checks_not_passed:

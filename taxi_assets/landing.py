@@ -1,4 +1,4 @@
-"""Landing: the folder or bucket where source files arrive. Lists, identifies and opens files, whatever they are.
+"""Landing: the folder or bucket where source files arrive. Lists, identifies and fingerprints files.
 
 Read-only: nothing here writes to landing. What files are called is their catalog's to know (tlc/trip_files.py), what is
 inside them engines/source_files.py's.
@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Final
 
 import obstore
 from obstore.store import ObjectStore
@@ -17,10 +18,12 @@ from obstore.store import ObjectStore
 from taxi_assets.errors import LandingError
 from taxi_assets.object_store import open_store
 
+_BLOCK: Final = 4 * 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class LandedFile:
-    """A file as a listing shows it. `identity` changes when the file is written again, even with the same bytes."""
+    """A file as a listing shows it. `identity` changes when it is written again, on a local disk even if unchanged."""
 
     path: str
     size: int
@@ -77,8 +80,10 @@ class Landing:
     def fingerprint(self, file: LandedFile) -> str:
         """Return a file's SHA-256: the same for the same bytes, whatever its name and date."""
         digest = hashlib.sha256()
-        for chunk in obstore.get(self.store, file.path).stream(min_chunk_size=4 * 1024 * 1024):
-            digest.update(chunk)
+        # A reader: obstore's streams take five times as long (0.12).
+        reader = obstore.open_reader(self.store, file.path, buffer_size=_BLOCK)
+        while block := reader.read(_BLOCK):
+            digest.update(block)
         return digest.hexdigest()
 
     def _unreachable(self, error: Exception) -> LandingError:

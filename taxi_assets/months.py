@@ -1,4 +1,4 @@
-"""Months: the unit in which trip files arrive, and the partitions of every table that comes from them.
+"""Months: the unit in which trip files arrive.
 
 Nothing here knows a file, a table or an engine.
 """

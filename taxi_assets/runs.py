@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import dagster as dg
+
+from taxi_assets.run_records import kept_connections
 
 CODE_LOCATION: Final = "taxi_assets"
 """The code location's name in workspace.yaml; with it a run is listed under its job in the UI."""
@@ -37,6 +40,7 @@ class RunOutcome:
 
     run_id: str
     success: bool
+    seconds: float
     failures: tuple[str, ...]
     checks: tuple[CheckOutcome, ...]
 
@@ -53,6 +57,7 @@ def run_partition(
     assets: Sequence[dg.AssetKey],
     instance: dg.DagsterInstance,
     on_step: Callable[[str], None],
+    tags: Mapping[str, str],
 ) -> RunOutcome:
     """Run some assets of an importable job for one partition, in this process; `on_step` hears of each step."""
     failures: list[str] = []
@@ -68,20 +73,23 @@ def run_partition(
         elif event.is_step_failure:
             failures.append(_cause(event))
 
-    tags = {
+    all_tags = {
+        **tags,
         **job().get_tags_for_partition_key(partition_key, selected_asset_keys=assets),
         ".dagster/repository": f"__repository__@{CODE_LOCATION}",
         "dagster/code_location": CODE_LOCATION,
     }
-    with _following(follow):
+    start = time.perf_counter()
+    with _following(follow), kept_connections(instance):
         result = dg.execute_job(
             dg.reconstructable(job),
             instance=instance,
-            tags=tags,
+            tags=all_tags,
             asset_selection=list(assets),
             run_config={"loggers": {RUN_LOG: {}}},
         )
-    return RunOutcome(result.run_id, result.success, tuple(failures), tuple(checks.values()))
+    seconds = round(time.perf_counter() - start, 3)
+    return RunOutcome(result.run_id, result.success, seconds, tuple(failures), tuple(checks.values()))
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from taxi_assets.lake.metadata import asset_key
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.catalog import keys_for
+from taxi_assets.tlc.catalog import keys_for, run_tags
+from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.trip_files import TripFiles, the_only
 from taxi_assets.vocabulary import Service
 
@@ -66,6 +67,9 @@ def plan(
     messages = [f"Not read, as the name is off or the service unknown: {path}" for path in landed.unread]
     fresh: dict[Month, dict[Service, Seen]] = {}
     for (service, month), files in landed.by_month.items():
+        if not MONTHS.has_partition_key(str(month)):
+            messages.append(f"Not read, as {month} is yet to come: {', '.join(found.file.path for found in files)}")
+            continue
         try:
             file = the_only(files).file
         except LandingError as error:
@@ -101,9 +105,12 @@ def load(cursor: str | None) -> dict[ServiceMonth, Seen]:
     return known
 
 
-@dg.sensor(job_name=TLC_MONTH, minimum_interval_seconds=60)
+@dg.sensor(
+    job_name=TLC_MONTH,
+    minimum_interval_seconds=60,
+    description="Requests a run of each month of which a file has landed or was written again, for just its services.",
+)
 def tlc_landing(context: dg.SensorEvaluationContext, landing: dg.ResourceParam[Landing]) -> dg.SensorResult:
-    """Requests a run of each month of which a file has landed or was written again, for the services concerned."""
     landed, seen = TripFiles.of(landing.files()), load(context.cursor)
     unknown = [service_month for service_month in landed.by_month if service_month not in seen]
     planned = plan(landed, seen, _done(context.instance, unknown))
@@ -114,7 +121,7 @@ def tlc_landing(context: dg.SensorEvaluationContext, landing: dg.ResourceParam[L
             run_key=request.run_key,
             partition_key=str(request.month),
             asset_selection=keys_for(request.services),
-            tags={"services": ",".join(request.services)},
+            tags=run_tags(request.services),
         )
         for request in planned.requests
     ]
@@ -130,17 +137,11 @@ def _done(instance: dg.DagsterInstance, wanted: list[ServiceMonth]) -> dict[Serv
     """Look up which file each stored bronze month came from."""
     done: dict[ServiceMonth, str] = {}
     for service, contract in BRONZE_TRIPS.items():
-        months = [str(month) for owner, month in wanted if owner is service]
-        if not months:
-            continue
-        records = instance.fetch_materializations(
-            dg.AssetRecordsFilter(asset_key=asset_key(contract), asset_partitions=months), limit=10 * len(months)
-        ).records
-        for record in records:
-            event = record.asset_materialization
-            if event is None or event.partition is None:
-                continue
-            identity = event.metadata.get("source_identity")
-            # Newest first.
-            done.setdefault((service, Month.parse(event.partition)), str(identity.value) if identity else "")
+        months = [month for owner, month in wanted if owner is service]
+        for month in months:
+            of_month = dg.AssetRecordsFilter(asset_key=asset_key(contract), asset_partitions=[str(month)])
+            for record in instance.fetch_materializations(of_month, limit=1).records:
+                identity = record.asset_materialization and record.asset_materialization.metadata.get("source_identity")
+                if identity:
+                    done[service, month] = str(identity.value)
     return done

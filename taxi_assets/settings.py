@@ -42,7 +42,7 @@ class Settings(BaseSettings):
                 f"{_variable(problem['loc'])}: {problem['msg']}{_shown(problem['loc'], problem['input'])}"
                 for problem in error.errors()
             ]
-            raise UsageError(f"Settings make no sense. {'; '.join(problems)}.") from None
+            raise UsageError(f"Invalid settings: {'; '.join(problems)}.") from None
         _require_writable(settings.lake_root, "TAXI_LAKE_ROOT")
         return settings.model_copy(
             update={

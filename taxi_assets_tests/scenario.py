@@ -1,4 +1,4 @@
-"""Small worlds for tests: trips that break no rule until a test changes something, files of them, and months that are run."""
+"""Small worlds for tests: trips that break no rule until a test changes something, their files, and their runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from taxi_assets.vocabulary import Service
 MONTH = Month(2024, 1)
 PART_OF_ITS_OWN = {Service.YELLOW: "airport_fee", Service.GREEN: "ehail_fee"}
 
-# The column names of TLC's files for the names of the contract, where they differ; yellow's times begin with t, green's with l.
+# The column names of TLC's files for the names of the contract, where they differ; yellow's times begin with t, green's
+# with l.
 _IN_FILES = {
     "vendor_id": "VendorID",
     "rate_code_id": "RatecodeID",
@@ -89,7 +90,7 @@ def bronze(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONT
 
 
 def zones() -> Frame:
-    """Return a lookup of zones 1 to 265 with the names that matter to tests: 132 JFK in Queens, 161 Midtown in Manhattan."""
+    """Return a lookup of zones 1 to 265; tests ask for 132, JFK in Queens, and 161, Midtown in Manhattan."""
     names = {132: ("Queens", "JFK Airport"), 161: ("Manhattan", "Midtown Center"), 264: ("Unknown", "N/A")}
     rows = [(zone, *names.get(zone, ("Brooklyn", f"Zone {zone}"))) for zone in range(1, 266)]
     schema = {"location_id": pl.Int32, "borough": pl.String, "zone": pl.String}

@@ -98,6 +98,7 @@ def test_the_checks_of_the_stored_tables_block_and_drift_doesnt() -> None:
     blocking = {key.name for key in GRAPH.asset_check_keys if GRAPH.get_check_spec(key).blocking}
     assert blocking == {
         "rows_accounted_for", "matches_contract", "unique_keys", "no_orphans_in_dim_zone", "no_orphans_in_dim_payment",
+        "no_orphans_in_zones",
         "reconciles_with_silver", "within_publish_limit",
     }  # fmt: skip
 

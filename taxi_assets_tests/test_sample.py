@@ -1,4 +1,4 @@
-"""Claims about the sample files: TLC's layout, believable trips, and faults that break just the rules they are named after.
+"""Claims about the sample files: TLC's layout, believable trips, and faults that break just their own rules.
 
 The rules are written here once more, in SQL for DuckDB, so that they owe nothing to the generator or to the contracts.
 """
@@ -164,7 +164,7 @@ def test_a_month_without_faults_breaks_no_rule(service: Service, month: Month, t
     assert broken(planted) == dict.fromkeys(FAULTS, 0) == planted.counts
 
 
-def test_no_two_trips_of_a_dense_month_share_both_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_two_trips_of_a_dense_month_share_both_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many trips to a second as in a month of 20 million, by an hour that has only 60 seconds."""
     monkeypatch.setattr("taxi_assets.sample.rhythm.HOUR", 60)
     trips = Trips(Service.YELLOW, Month(2024, 1), 300_000, Dice("dense"))

@@ -1,6 +1,6 @@
 """What a table must look like and which rows may stand in it: contracts, their rules, and how both are enforced.
 
-Nothing here knows a table, an engine or a file. Pandera reads two of its switches from the environment when it is first
+Nothing here knows a table or a file. Pandera reads two of its switches from the environment when it is first
 imported, so they are set here, before any module of this folder imports it.
 """
 

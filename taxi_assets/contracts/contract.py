@@ -49,11 +49,13 @@ class Column:
 class Rule:
     """One named condition on a row. A condition that is null (a value is missing) counts as kept.
 
-    `columns` are what it reads. A row that breaks it is quarantined if `quarantines`, else kept and counted.
-    `tolerance` is the share of a partition's rows (0 to 1) that may break it before its check fails.
+    `columns` are what it reads, and what its example rows show; `says` is the condition in words. A row that breaks it
+    is quarantined if `quarantines`, else kept and counted. `tolerance` is the share of a partition's rows (0 to 1) that
+    may break it before its check fails.
     """
 
     name: str
+    says: str
     columns: tuple[str, ...]
     tolerance: float
     quarantines: bool
@@ -70,10 +72,11 @@ class Rule:
 def rule(
     *columns: str, why: str, source: str, tolerance: float = 0.0, quarantines: bool = True
 ) -> Callable[[_MethodT], Any]:
-    """Declare a method of a contract as a rule; its name is the rule's name wherever that appears.
+    """Declare a method of a contract as a rule: its name is the rule's name everywhere, its docstring says it.
 
     The method receives the named columns as Narwhals expressions and returns one: true where the row keeps the rule.
-    The fields are those of `Rule`.
+    The fields are those of `Rule`. A rule is asked of the values as they arrive and again of what is stored, which may
+    be rounded: compare with <= and >= to values that the column's type can hold, and rounding takes no row across.
     """
     if not 0 <= tolerance <= 1:
         raise ContractError(f"A rule's tolerance is a share between 0 and 1, not {tolerance}.")
@@ -86,7 +89,8 @@ def rule(
         over_frame.__name__, over_frame.__doc__ = method.__name__, why
         check = pa.dataframe_check(name=method.__name__, description=why, native=False, raise_warning=not quarantines)
         declared: Any = check(over_frame)
-        declared.rule = Rule(method.__name__, columns, tolerance, quarantines, why, source, method)
+        says = " ".join((inspect.getdoc(method) or "").split())
+        declared.rule = Rule(method.__name__, says, columns, tolerance, quarantines, why, source, method)
         return declared
 
     return declare
@@ -212,6 +216,7 @@ class Contract(pa.DataFrameModel):
         return tuple(
             Rule(
                 r.name,
+                r.says,
                 r.columns,
                 cls._tolerances.get(r.name, r.tolerance),
                 r.quarantines,
@@ -222,6 +227,14 @@ class Contract(pa.DataFrameModel):
             )
             for r in found.values()
         )
+
+    @classmethod
+    def to_schema(cls) -> Any:
+        """Return the Pandera schema of the stored table: without the rules that read columns which aren't stored."""
+        schema = super().to_schema()
+        columns = {rule.name: rule.columns for rule in cls.rules()}
+        schema.checks = [check for check in schema.checks if set(columns.get(check.name, ())) <= set(schema.columns)]
+        return schema
 
     @classmethod
     def story(cls) -> str:

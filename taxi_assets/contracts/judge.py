@@ -1,11 +1,13 @@
-"""Judging: every rule of a contract evaluated on a frame, once, and the frame split by what was found.
+"""Judging: all rules of a contract evaluated on a frame in one aggregation, and the frame split by what was found.
 
-Pure Narwhals: the same code judges on every engine. Nothing but counts and a few example rows leaves the engine.
+Pure Narwhals: the same code judges on every engine. Nothing but counts and a few example rows leaves the engine. What
+is kept and what is quarantined stay lazy: storing them evaluates the rules again, which costs less than holding the
+frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -66,10 +68,11 @@ class Verdict:
         return self.share_quarantined <= self.contract.stored_as().publish_limit
 
 
-def judge(contract: type[Contract], frame: Frame, *, row_id: str) -> Verdict:
+def judge(contract: type[Contract], frame: Frame, *, row_id: str, recognised_by: Sequence[str] = ()) -> Verdict:
     """Evaluate all rules of `contract` on `frame` in one aggregation.
 
-    `row_id` is a column of whole numbers that differ from row to row; examples are found by it.
+    `row_id` is a column of whole numbers that differ from row to row; examples are found by it. They show the columns
+    of their rule, and those by which a row is `recognised_by`.
     """
     quarantining = [rule for rule in contract.rules() if rule.quarantines]
     reported = [rule for rule in contract.rules() if not rule.quarantines]
@@ -93,7 +96,9 @@ def judge(contract: type[Contract], frame: Frame, *, row_id: str) -> Verdict:
                 sorted(group["example"] for group in groups)[:_EXAMPLES],
             )
     rows = sum(group["rows"] for group in tally)
-    examples = _fetch_examples(frame, row_id, contract.rules(), [id_ for _, ids in found.values() for id_ in ids])
+    shown = {rule.name: list(dict.fromkeys([row_id, *recognised_by, *rule.columns])) for rule in contract.rules()}
+    columns = dict.fromkeys(name for names in shown.values() for name in names)
+    examples = _fetch_examples(frame, row_id, list(columns), {id_ for _, ids in found.values() for id_ in ids})
     return Verdict(
         contract=contract,
         rows=rows,
@@ -103,7 +108,7 @@ def judge(contract: type[Contract], frame: Frame, *, row_id: str) -> Verdict:
                 rule,
                 found[rule.name][0],
                 rows,
-                tuple({name: examples[id_][name] for name in (row_id, *rule.columns)} for id_ in found[rule.name][1]),
+                tuple({name: examples[id_][name] for name in shown[rule.name]} for id_ in found[rule.name][1]),
             )
             for rule in contract.rules()
         ),
@@ -130,9 +135,10 @@ def _names_broken(rules: Sequence[Rule]) -> nw.Expr:
     return nw.concat_str(*names, separator=",", ignore_nulls=True).str.split(",")
 
 
-def _fetch_examples(frame: Frame, row_id: str, rules: Sequence[Rule], ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+def _fetch_examples(
+    frame: Frame, row_id: str, columns: Sequence[str], ids: Collection[int]
+) -> dict[int, dict[str, Any]]:
     if not ids:
         return {}
-    shown = list(dict.fromkeys([row_id, *(name for rule in rules for name in rule.columns)]))
-    rows = frame.filter(nw.col(row_id).is_in(sorted(set(ids)))).select(*shown).collect().rows(named=True)
+    rows = frame.filter(nw.col(row_id).is_in(sorted(ids))).select(*columns).collect().rows(named=True)
     return {row[row_id]: row for row in rows}

@@ -25,6 +25,7 @@ SHORT_LINE: Final = "\nline"
 SURPLUS: Final = "\nsurplus"
 """Column that holds what stands behind the last field of the header, where it isn't empty."""
 
+_BLOCK: Final = 4 * 1024 * 1024
 _BLANKS: Final = " \t\n\r\x0b\x0c"
 _FIELD: Final = r'"(?:[^"]|"")*"|[^,]*'
 _QUOTED: Final = r'^"((?:[^"]|"")*)"$'
@@ -32,7 +33,9 @@ _QUOTED: Final = r'^"((?:[^"]|"")*)"$'
 
 def lines(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator[bytes]:
     """Read a file's lines but the blank ones. Raises LandingError for a file that can't be unzipped to its end."""
-    stream: Any = io.BufferedReader(_Readable(obstore.open_reader(landing.store, file.path)))
+    stream: Any = io.BufferedReader(
+        _Readable(obstore.open_reader(landing.store, file.path, buffer_size=_BLOCK)), buffer_size=_BLOCK
+    )
     try:
         for line in gzip.GzipFile(fileobj=stream) if zipped else stream:
             if line.strip():

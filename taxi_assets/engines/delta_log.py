@@ -222,7 +222,7 @@ def _require_contract(contract: type[Contract], table: DeltaTable, uri: str) -> 
     ]
     raise ContractError(
         f"The stored table at {uri} isn't what the contract {contract.__name__} says: "
-        f"{'; '.join(changes) or 'the order of columns differs'}. Nothing was written. "
+        f"{'; '.join(changes)}. Nothing was written. "
         "Move the table away and materialize its partitions again."
     )
 

@@ -15,6 +15,8 @@ from taxi_assets.engines.delta_log import DeltaLocation
 PartitionValue = date | str | int
 Partition = Mapping[str, PartitionValue]
 """Which rows of a table a partition is: the value of each of its partition columns."""
+Members = Mapping[str, tuple[Sequence[str], Frame]]
+"""Per flag the columns to compare, and the frame whose rows are the members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +43,17 @@ class Engine(Protocol):
         """Insert the rows whose keys are new, and update those whose sequence isn't older than the stored row's."""
         ...
 
-    def flag_repeats(self, frame: Frame, flags: Mapping[str, Sequence[str]]) -> Frame:
-        """Add a boolean column per flag: true where an earlier row has the same values in the named columns.
+    def flag_rows(self, frame: Frame, repeats: Mapping[str, Sequence[str]], members: Members) -> Frame:
+        """Add a boolean column per flag, computed once, whatever is then asked of the frame.
 
-        Nulls are equal to each other here. Computed once, whatever is then asked of the frame.
+        A flag of `repeats` is true where an earlier row of the frame has the same values in the named columns; nulls
+        are equal to each other there. A flag of `members` is true where a row of another frame has the same values in
+        them; a row with a null among them is no member.
         """
         ...
 
-    def look_up(self, frame: Frame, small: Frame, on: Mapping[str, str]) -> Frame:
-        """Left-join a frame that fits into memory, keeping the order of rows; `on` maps columns to those of `small`."""
+    def look_up(self, frame: Frame, small: Frame, key: str, small_key: str) -> Frame:
+        """Add the columns of a frame that fits into memory and has each key once; null where it lacks the key."""
         ...
 
     def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:

@@ -24,8 +24,9 @@ from taxi_assets.engines.delta_log import (
     retry_on_conflict,
     statistics_json,
 )
-from taxi_assets.engines.engine import Partition, Written
+from taxi_assets.engines.engine import Members, Partition, Written
 from taxi_assets.engines.parquet_footer import read_footer, statistics
+from taxi_assets.engines.polars_rows import find_repeats_and_members, look_up
 from taxi_assets.errors import ContractError, LakeError, UnreadableRowsError
 from taxi_assets.object_store import open_store
 
@@ -34,6 +35,10 @@ pl.Config.set_engine_affinity("streaming")
 
 _ROW_GROUP: Final = 262_144
 _LONGEST_TEXT_STATISTIC: Final = 32
+_FINDINGS: Final = {
+    "invalid utf8": "its text isn't UTF-8",
+    "unexpected end of file": "its end is missing: it was cut off while it was copied",
+}
 
 
 class PolarsEngine:
@@ -83,10 +88,12 @@ class PolarsEngine:
             )
             version = replace_partition(location, contract, partition, [added])
         except BaseException as error:
-            _delete_quietly(store, path)
+            # A commit that was cut short may have been made all the same; its file must stand.
+            if path not in {file.path for file in location.files(partition)}:
+                _delete_quietly(store, path)
             # Polars reports what it can't read as an OSError, too, but only the system's own have a number.
             if isinstance(error, pl.exceptions.PolarsError) or (isinstance(error, OSError) and error.errno is None):
-                raise UnreadableRowsError(str(error).strip().splitlines()[0]) from error
+                raise UnreadableRowsError(_explained(error)) from error
             if isinstance(error, OSError):
                 raise LakeError(f"{location.uri} can't be written: {error}. What was stored before stands.") from error
             raise
@@ -95,6 +102,8 @@ class PolarsEngine:
     def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame) -> Written:
         """See `Engine.upsert`."""
         stored_as = contract.stored_as()
+        if not (stored_as.keys and stored_as.sequence):
+            raise ContractError(f"{contract.__name__} has no partition=, and no keys= and sequence= to be upserted by.")
         rows = nw.to_native(conform(contract, frame)).collect()
         repeated = rows.height - rows.select(stored_as.keys).n_unique()
         if repeated:
@@ -124,26 +133,16 @@ class PolarsEngine:
         added = sum(file.bytes for file in location.files() if file not in before)
         return Written(changed, added, version)
 
-    def flag_repeats(self, frame: Frame, flags: Mapping[str, Sequence[str]]) -> Frame:
-        """See `Engine.flag_repeats`.
-
-        Rows are compared by a 64-bit hash of their values, which costs a fraction of comparing the values: among 20
-        million rows two different ones share a hash with a probability of about 1 in 100,000.
-        """
+    def flag_rows(self, frame: Frame, repeats: Mapping[str, Sequence[str]], members: Members) -> Frame:
+        """See `Engine.flag_rows`."""
         rows: pl.LazyFrame = nw.to_native(frame)
-        hashes: pl.DataFrame = rows.select(
-            pl.struct(list(columns)).hash().alias(flag) for flag, columns in flags.items()
-        ).collect()
-        repeats = hashes.select(~pl.col(flag).is_first_distinct() for flag in flags)
-        flagged: Frame = nw.from_native(pl.concat([rows, repeats.lazy()], how="horizontal"))
-        return flagged
+        among = {flag: (columns, nw.to_native(small)) for flag, (columns, small) in members.items()}
+        flags = find_repeats_and_members(rows, repeats, among)
+        return nw.from_native(pl.concat([rows, flags.lazy()], how="horizontal"))
 
-    def look_up(self, frame: Frame, small: Frame, on: Mapping[str, str]) -> Frame:
+    def look_up(self, frame: Frame, small: Frame, key: str, small_key: str) -> Frame:
         """See `Engine.look_up`."""
-        joined: pl.LazyFrame = nw.to_native(frame).join(
-            nw.to_native(small), left_on=list(on), right_on=list(on.values()), how="left", maintain_order="left"
-        )
-        return nw.from_native(joined)
+        return nw.from_native(look_up(nw.to_native(frame), nw.to_native(small), key, small_key))
 
     def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:
         """See `Engine.seconds_between`."""
@@ -161,6 +160,12 @@ def _delta_statistics(footer: pq.FileMetaData) -> str:
         if any(isinstance(value, (str, bytes)) and len(value) > _LONGEST_TEXT_STATISTIC for value in (low, high)):
             columns[name] = (None, None, nulls)
     return statistics_json(footer.num_rows, columns)
+
+
+def _explained(error: Exception) -> str:
+    """Say what Polars found wrong with what it read."""
+    found = str(error).strip().splitlines()[0]
+    return _FINDINGS.get(found, f"it is damaged and can't be read to its end ({found})")
 
 
 def _delete_quietly(store: Any, path: str) -> None:

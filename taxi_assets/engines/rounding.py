@@ -23,7 +23,7 @@ def fits_decimal(value: nw.Expr, precision: int, scale: int) -> nw.Expr:
 def units(value: nw.Expr, scale: int) -> nw.Expr:
     """Turn a double into a whole number of units of ``10**-scale``, rounded half up (away from zero).
 
-    A value of a billion or more doesn't fit and fails; see `fits_decimal`.
+    For values below a billion, see `fits_decimal`: beyond them a double's last bits are no decimals any more.
     """
     millionths = (value.abs() * 10**_PLACES + 0.5).floor().cast(nw.Int64)
     step = 10 ** (_PLACES - scale)
@@ -42,7 +42,8 @@ def ratio(numerator: nw.Expr, denominator: nw.Expr, precision: int, scale: int) 
     The denominator must not be negative. A ratio that doesn't fit the decimal is null, too.
     """
     divisor = nw.when(denominator > 0).then(denominator)
-    magnitude = (numerator.abs() * (2 * 10**scale) + divisor) // (divisor * 2)
+    # In doubles, which divide faster than whole numbers; exact as long as the dividend is below 2^53.
+    magnitude = ((numerator.abs() * (2 * 10**scale) + divisor) / (divisor * 2)).floor()
     signed = nw.when(numerator < 0).then(-magnitude).otherwise(magnitude)
     return _units_to_decimal(nw.when(magnitude < 10**precision).then(signed), precision, scale)
 

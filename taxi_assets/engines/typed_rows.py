@@ -109,7 +109,7 @@ def _parse_time(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def _parse_number(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:
     if target == nw.Float64:
         return value.cast(pl.Float64)
-    whole = value.cast(pl.Int32, strict=False)
+    whole = value.cast(pl.Int64() if target == nw.Int64 else pl.Int32(), strict=False)
     return whole if dtype in _WHOLE else pl.when(whole == value).then(whole)
 
 

@@ -1,7 +1,7 @@
 """From a contract and a transform to Dagster assets: the declaration that every table would otherwise repeat.
 
-`table_asset` makes one table; `judged_assets` makes two, the rows that broke no rule and those that did. Checks of what
-is stored come from stored_checks.py.
+`table_asset` makes one table; `judged_assets` makes two, the rows that are kept and those that are quarantined. Checks
+of what is stored come from stored_checks.py.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import dagster as dg
@@ -19,7 +19,7 @@ from taxi_assets.contracts import Contract, Frame, judge
 from taxi_assets.errors import LakeError, PublishLimitExceededError
 from taxi_assets.lake.code_versions import code_version
 from taxi_assets.lake.failures import one_clear_failure
-from taxi_assets.lake.metadata import asset_key, column_schema, rule_results, rule_specs
+from taxi_assets.lake.metadata import OPTIONAL, asset_key, column_schema, rule_results, rule_specs
 
 IO_MANAGER: Final = "lake_io_manager"
 """Resource key of the lake's IO manager."""
@@ -68,12 +68,14 @@ def judged_assets(
     *,
     partitions_def: dg.PartitionsDefinition,
     row_id: str,
+    recognised_by: Sequence[str] = (),
     ins: Mapping[str, dg.AssetIn] | None = None,
     tags: Mapping[str, str] | None = None,
 ) -> Callable[[Transform], dg.AssetsDefinition]:
     """Make a transform the assets of two tables, judged by the rules of `kept` before anything is written.
 
-    The transform returns all rows with what both contracts and the rules need. `row_id` numbers them. Each rule becomes
+    The transform returns all rows with what both contracts and the rules need. `row_id` numbers them, `recognised_by`
+    are columns by which a person knows a row again in the examples. Each rule becomes
     a check of `kept`; above its publish limit neither table is touched and the run fails.
     """
 
@@ -81,10 +83,10 @@ def judged_assets(
         @functools.wraps(transform)
         def compute(*args: Any, **kwargs: Any) -> Iterator[Any]:
             with one_clear_failure(kept.stored_as().key):
-                verdict = judge(kept, transform(*args, **kwargs), row_id=row_id)
-            yield from rule_results(verdict)
-            with one_clear_failure(kept.stored_as().key):
-                if not verdict.publishable:
+                verdict = judge(kept, transform(*args, **kwargs), row_id=row_id, recognised_by=recognised_by)
+            if not verdict.publishable:
+                yield from rule_results(verdict)
+                with one_clear_failure(kept.stored_as().key):
                     worst = max(
                         verdict.results, key=lambda result: result.rows_failing if result.rule.quarantines else -1
                     )
@@ -98,6 +100,8 @@ def judged_assets(
             counts = {"rows_judged": verdict.rows, "rows_quarantined": verdict.rows_quarantined}
             yield dg.MaterializeResult(asset_key=asset_key(kept), value=verdict.kept, metadata=counts)
             yield dg.MaterializeResult(asset_key=asset_key(quarantined), value=verdict.quarantined, metadata=counts)
+            # After the materialization, or Dagster takes them for results of the one before.
+            yield from rule_results(verdict)
 
         _declare_like(compute, transform)
         outs = {
@@ -156,7 +160,7 @@ def _described(contract: type[Contract], transform: Transform, tags: Mapping[str
 def optional_inputs(contracts: Mapping[Any, type[Contract]]) -> dict[str, dg.AssetIn]:
     """Name tables as inputs of which any may lack the partition: the transform then receives None for it."""
     return {
-        str(name): dg.AssetIn(asset_key(contract), metadata={"optional": True}) for name, contract in contracts.items()
+        str(name): dg.AssetIn(asset_key(contract), metadata={OPTIONAL: True}) for name, contract in contracts.items()
     }
 
 

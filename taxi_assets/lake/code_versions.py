@@ -1,7 +1,8 @@
 """Code versions: what Dagster compares to say that an asset's code has changed since a partition was made.
 
 A version is a digest of the sources that decide an asset's values: its module, and what that imports from this package.
-Mechanisms aside: they carry values and don't make them, and a change there would mark every table.
+Mechanisms aside: a change there would mark every table. Where one changes what tables hold, say so in the release, and
+materialize them again.
 """
 
 from __future__ import annotations

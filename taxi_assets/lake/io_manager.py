@@ -18,7 +18,7 @@ from taxi_assets.engines import DataFile, Partition, Written, engine_of
 from taxi_assets.errors import LakeError, LandingError, TaxiAssetsError, UnreadableRowsError
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
-from taxi_assets.lake.metadata import column_schema
+from taxi_assets.lake.metadata import OPTIONAL, column_schema
 from taxi_assets.lake.partitions import partition_of
 
 _MOST_RETRIES: Final = 5
@@ -36,7 +36,7 @@ class _Loaded:
 class DeltaLakeIOManager(dg.IOManager):
     """Stores lazy frames as partitions of Delta tables, or upserts them where the contract has no partitions.
 
-    An input whose AssetIn has the metadata ``optional`` is None where the upstream never stored the partition; any
+    An input whose AssetIn has the metadata `OPTIONAL` is None where the upstream never stored the partition; any
     other input is an error then.
 
     Runs of one month that don't know of each other may publish an input while a step works on what it was before. The
@@ -50,7 +50,8 @@ class DeltaLakeIOManager(dg.IOManager):
     def handle_output(self, context: dg.OutputContext, obj: Frame) -> None:
         """Publish a frame: every partition of the run in a commit of its own, or all rows by key."""
         contract = contract_of("/".join(context.asset_key.path))
-        with one_clear_failure(f"{contract.stored_as().key} {' '.join(context.asset_partition_keys)}"):
+        keys = context.asset_partition_keys if context.has_asset_partitions else []
+        with one_clear_failure(f"{contract.stored_as().key} {' '.join(keys)}"):
             try:
                 written = [self._write(contract, obj, partition) for partition in self._partitions(contract, context)]
             except UnreadableRowsError as error:
@@ -82,7 +83,7 @@ class DeltaLakeIOManager(dg.IOManager):
             stored = [part for part in partitions if self._lake.row_count(contract, part) is not None]
             if stored == partitions and stored:
                 return self._lake.read(contract, partitions)
-            if (context.definition_metadata or {}).get("optional"):
+            if (context.definition_metadata or {}).get(OPTIONAL):
                 return self._lake.read(contract, stored) if stored else None
             absent = [str(part) for part in partitions if part not in stored]
             raise LakeError(
@@ -121,7 +122,7 @@ def _with_source(error: UnreadableRowsError, context: dg.OutputContext) -> TaxiA
     """Name the file that the rows were to come from, where the asset has said which."""
     source = (context.output_metadata or {}).get("source_file")
     if source is None:
-        return error
+        return LakeError(f"What {'/'.join(context.asset_key.path)} is made from can't be read: {error}.")
     name = getattr(source, "value", source)
     return LandingError(
         f"{name} can't be used: {error}. Nothing was stored. Fetch it again, or take it out of landing."

@@ -10,6 +10,8 @@ import dagster as dg
 from taxi_assets.contracts import Contract, Rule, RuleResult, Verdict
 
 WITHIN_PUBLISH_LIMIT: Final = "within_publish_limit"
+OPTIONAL: Final = "optional"
+"""Metadata of an AssetIn whose upstream may lack the partition."""
 _PLAIN: Final = (str, int, float, bool, type(None))
 
 
@@ -51,9 +53,12 @@ def rule_specs(contract: type[Contract], definition: dg.PartitionsDefinition) ->
 
 
 def describe(rule: Rule) -> str:
-    """Say of a rule what it costs, why it is there and where that comes from."""
+    """Say what a rule demands, why, what it costs to break it, and where that comes from."""
     cost = "quarantined" if rule.quarantines else "kept and counted"
-    return f"{rule.why} Rows that break it are {cost}; the check tolerates {rule.tolerance:.2%}. Source: {rule.source}"
+    return (
+        f"{rule.says} {rule.why} Rows that break it are {cost}; the check tolerates {rule.tolerance:.2%} of them. "
+        f"Source: {rule.source}"
+    ).strip()
 
 
 def rule_results(verdict: Verdict) -> Iterator[dg.AssetCheckResult]:
@@ -92,7 +97,7 @@ def example_table(examples: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValu
 def _figures(result: RuleResult) -> dict[str, Any]:
     figures: dict[str, Any] = {
         "rows_failing": result.rows_failing,
-        "share": result.share,
+        "share": round(result.share, 6),
         "tolerance": result.rule.tolerance,
         "rows": result.rows,
     }

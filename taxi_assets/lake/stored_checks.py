@@ -1,8 +1,10 @@
 """Checks of what is stored: made after a table's write, blocking what depends on it, and to be run alone from the UI.
 
-What a check asks is a function from the lake and a partition to a finding. Those that any table can have are here;
-those that know the tables' meaning are with the tables.
+What a check asks is a function from what a partition stores to a finding. Those that any table can have are here; those
+that know the tables' meaning are with the tables.
 """
+
+# Without postponed annotations, which Dagster doesn't resolve for `context`.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +12,7 @@ from typing import Any
 
 import dagster as dg
 
-from taxi_assets.contracts import Contract, duplicated_keys, orphaned_keys, validate
-from taxi_assets.engines import Partition
+from taxi_assets.contracts import Contract, Frame, duplicated_keys, orphaned_keys, validate
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key
@@ -19,32 +20,54 @@ from taxi_assets.lake.partitions import partition_of
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """What the lake stores for one partition key."""
+
+    lake: Lake
+    partitions_def: dg.PartitionsDefinition
+    key: str
+
+    def rows(self, contract: type[Contract]) -> Frame:
+        """Return the partition's rows in a table; all rows of a table without partitions."""
+        partition = partition_of(contract, self.partitions_def, self.key)
+        return self.lake.read(contract, [partition] if partition else None)
+
+    def count(self, contract: type[Contract]) -> int:
+        """Count the partition's rows in a table by the Delta log; 0 if it was never stored."""
+        return self.lake.row_count(contract, partition_of(contract, self.partitions_def, self.key)) or 0
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found: whether all is well, in words, and the figures behind it."""
+    """What a check found: whether all is well, in words, and the figures behind it.
+
+    A finding that only `warns` fails its check without blocking anything.
+    """
 
     passed: bool
     says: str
     figures: Mapping[str, Any] = field(default_factory=dict)
+    warns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCheck:
-    """A check of one table's stored partition. `partition` tells `find` which one, as the asset's partition key.
+    """A check of one table's stored partition; `find` looks.
 
-    A failing check blocks what depends on the table and fails the run, unless it only `warns`. `reads` are the tables
-    that must be up to date before it is run, beside its own.
+    If a `blocking` one fails, the run fails and what depends on the table doesn't run; another only warns. `reads` are
+    the tables that must be up to date before it is run, beside its own.
     """
 
     name: str
     contract: type[Contract]
     description: str
-    find: Callable[[Lake, str], Finding]
-    warns: bool = False
+    find: Callable[[Stored], Finding]
     reads: tuple[type[Contract], ...] = ()
+    blocking: bool = True
 
 
 def stored_checks(
-    name: str, checks: Sequence[StoredCheck], partitions_def: dg.PartitionsDefinition
+    name: str, partitions_def: dg.PartitionsDefinition, checks: Sequence[StoredCheck]
 ) -> dg.AssetChecksDefinition:
     """Make one step of several checks; any of them can be run alone."""
     by_key = {dg.AssetCheckKey(asset_key(check.contract), check.name): check for check in checks}
@@ -56,7 +79,7 @@ def stored_checks(
                 check.name,
                 asset=asset_key(check.contract),
                 description=check.description,
-                blocking=not check.warns,
+                blocking=check.blocking,
                 additional_deps=[asset_key(contract) for contract in check.reads],
                 partitions_def=partitions_def,
             )
@@ -65,15 +88,17 @@ def stored_checks(
         can_subset=True,
     )
     def run(context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]) -> Iterator[dg.AssetCheckResult]:
+        stored = Stored(lake, partitions_def, context.partition_key)
         for key in sorted(context.selected_asset_check_keys):
             check = by_key[key]
             with one_clear_failure(f"{check.contract.stored_as().key}: {check.name}"):
-                finding = check.find(lake, context.partition_key)
+                finding = check.find(stored)
+            warns = finding.warns or not check.blocking
             yield dg.AssetCheckResult(
                 passed=finding.passed,
                 asset_key=key.asset_key,
                 check_name=check.name,
-                severity=dg.AssetCheckSeverity.WARN if check.warns else dg.AssetCheckSeverity.ERROR,
+                severity=dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR,
                 description=finding.says,
                 metadata=dict(finding.figures),
             )
@@ -81,45 +106,41 @@ def stored_checks(
     return run
 
 
-def matches_contract(contract: type[Contract], partitions_def: dg.PartitionsDefinition) -> StoredCheck:
+def matches_contract(contract: type[Contract]) -> StoredCheck:
     """Check the stored partition's columns, types, nulls and quarantining rules against its contract."""
 
-    def find(lake: Lake, key: str) -> Finding:
-        departures = validate(contract, lake.read(contract, _selected(contract, partitions_def, key)))
+    def find(stored: Stored) -> Finding:
+        departures = validate(contract, stored.rows(contract))
         says = "; ".join(departures) or "Columns, types, required values and rules hold."
         return Finding(not departures, says, {"departures": departures})
 
-    description = "The stored rows have the contract's columns, types and required values, and break no rule."
+    description = (
+        "The stored rows have the contract's columns and types, hold every required value, "
+        "and break no quarantining rule that can be asked of stored columns."
+    )
     return StoredCheck("matches_contract", contract, description, find)
 
 
-def unique_keys(contract: type[Contract], partitions_def: dg.PartitionsDefinition) -> StoredCheck:
+def unique_keys(contract: type[Contract]) -> StoredCheck:
     """Check that no key stands in two rows of the stored partition."""
     keys = ", ".join(contract.stored_as().keys)
 
-    def find(lake: Lake, key: str) -> Finding:
-        repeated = duplicated_keys(contract, lake.read(contract, _selected(contract, partitions_def, key)))
-        return Finding(
-            not repeated, f"{repeated:,} keys stand in more than one row.", {"repeated_keys": repeated, "key": keys}
-        )
+    def find(stored: Stored) -> Finding:
+        repeated = duplicated_keys(contract, stored.rows(contract))
+        figures = {"repeated_keys": repeated, "key": keys}
+        return Finding(not repeated, f"{repeated:,} keys stand in more than one row.", figures)
 
     return StoredCheck("unique_keys", contract, f"No two rows have the same {keys}.", find)
 
 
 def no_orphans(
-    contract: type[Contract],
-    columns: Sequence[str],
-    dimension: type[Contract],
-    partitions_def: dg.PartitionsDefinition,
-    *,
-    key_column: str = "",
+    contract: type[Contract], columns: Sequence[str], dimension: type[Contract], *, key_column: str = ""
 ) -> StoredCheck:
     """Check that every value of some columns stands in a dimension, in its key unless another column is named."""
     target = key_column or dimension.stored_as().keys[0]
 
-    def find(lake: Lake, key: str) -> Finding:
-        rows = lake.read(contract, _selected(contract, partitions_def, key))
-        members = lake.read(dimension)
+    def find(stored: Stored) -> Finding:
+        rows, members = stored.rows(contract), stored.rows(dimension)
         orphans = {column: found for column in columns if (found := orphaned_keys(rows, column, members, target))}
         says = "; ".join(f"{column}: {found}" for column, found in orphans.items())
         return Finding(not orphans, says or "Every value is in the dimension.", {"orphans": orphans})
@@ -127,8 +148,3 @@ def no_orphans(
     where = f"{dimension.stored_as().sql_name}.{target}"
     name = f"no_orphans_in_{dimension.stored_as().path[1]}"
     return StoredCheck(name, contract, f"Every {' and '.join(columns)} is in {where}.", find, reads=(dimension,))
-
-
-def _selected(contract: type[Contract], partitions_def: dg.PartitionsDefinition, key: str) -> list[Partition] | None:
-    partition = partition_of(contract, partitions_def, key)
-    return [partition] if partition else None

@@ -1,7 +1,7 @@
 """What is planted: the table of faults, and which rows of a month get which.
 
-A fault is named after the rule it breaks (DESIGN.md, section 4) and breaks that rule only; where it can't help breaking
-another, ``also_breaks`` says so. What a row without faults looks like is trips.py's business.
+A fault is named after the rule it breaks (tlc/silver/metered_trips.py) and breaks that rule only; where it can't help
+breaking another, ``also_breaks`` says so. What a row without faults looks like is trips.py's business.
 """
 
 from __future__ import annotations

@@ -41,3 +41,8 @@ def keys_for(services: Collection[Service]) -> list[dg.AssetKey]:
         for key, tags in asset.tags_by_key.items()
         if tags.get("service") is None or tags["service"] in services
     ]
+
+
+def run_tags(services: Collection[Service]) -> dict[str, str]:
+    """Tag a run with the services that it is for."""
+    return {"services": ",".join(sorted(services))}

@@ -6,10 +6,9 @@ from typing import Final
 
 import dagster as dg
 
-from taxi_assets.lake.lake import Lake
-from taxi_assets.lake.partitions import partition_of
 from taxi_assets.lake.stored_checks import (
     Finding,
+    Stored,
     StoredCheck,
     matches_contract,
     no_orphans,
@@ -30,57 +29,52 @@ from taxi_assets.tlc.silver.dim_zone import DimZone
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
 from taxi_assets.vocabulary import Service
 
+_GOLD: Final = (FactTripsBoroughHour, FactTopZones, NycTaxiDaily)
+
 
 def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
     """Make the checks of every table: one step for all that the next layer waits for."""
     return [
         *(
-            stored_checks(f"tlc_bronze__{service}_trips__checks", [
+            stored_checks(f"tlc_bronze__{service}_trips__checks", MONTHS, [
                 all_rows_read(landing, service, contract),
-                matches_contract(contract, MONTHS),
+                matches_contract(contract),
                 nothing_rescued(contract),
-            ], MONTHS)
+            ])
             for service, contract in BRONZE_TRIPS.items()
         ),
-        stored_checks("tlc_bronze__zones__checks", [
-            matches_contract(Zones, MONTHS),
-            unique_keys(Zones, MONTHS),
-        ], MONTHS),
-        stored_checks("tlc_silver__dimensions__checks", [
-            check(contract, MONTHS) for contract in (DimZone, DimPayment) for check in (matches_contract, unique_keys)
-        ], MONTHS),
+        stored_checks("tlc_bronze__zones__checks", MONTHS, [matches_contract(Zones), unique_keys(Zones)]),
+        stored_checks("tlc_silver__dimensions__checks", MONTHS, [
+            check(contract) for contract in (DimZone, DimPayment) for check in (matches_contract, unique_keys)
+        ]),
         *(
-            stored_checks(f"tlc_silver__{service}_trips__checks", [
+            stored_checks(f"tlc_silver__{service}_trips__checks", MONTHS, [
                 _every_row_kept_or_quarantined(service),
-                matches_contract(contract, MONTHS),
-                matches_contract(QUARANTINES[service], MONTHS),
-                no_orphans(contract, ("pickup_location_id", "dropoff_location_id"), DimZone, MONTHS),
-                no_orphans(contract, ("payment_type",), DimPayment, MONTHS),
-            ], MONTHS)
+                matches_contract(contract),
+                matches_contract(QUARANTINES[service]),
+                no_orphans(contract, ("pickup_location_id", "dropoff_location_id"), DimZone),
+                no_orphans(contract, ("payment_type",), DimPayment),
+            ])
             for service, contract in SILVER_TRIPS.items()
         ),
-        stored_checks("tlc_gold__checks", [
-            *(check(contract, MONTHS) for contract in _GOLD for check in (matches_contract, unique_keys)),
+        stored_checks("tlc_gold__checks", MONTHS, [
+            *(check(contract) for contract in _GOLD for check in (matches_contract, unique_keys)),
             reconciles_with_silver(FactTripsBoroughHour, ("trip_count",), "total_revenue"),
             reconciles_with_silver(FactTopZones, ("trip_count",), "total_revenue"),
             reconciles_with_silver(NycTaxiDaily, ("trip_count", "repeat_count")),
-            no_orphans(FactTripsBoroughHour, ("pickup_borough",), DimZone, MONTHS, key_column="borough"),
-            no_orphans(FactTopZones, ("pickup_location_id",), DimZone, MONTHS),
-        ], MONTHS),
+            # A borough is no key of dim_zone, whose names are those of the newest month: its own month's lookup tells.
+            no_orphans(FactTripsBoroughHour, ("pickup_borough",), Zones, key_column="borough"),
+            no_orphans(FactTopZones, ("pickup_location_id",), DimZone),
+        ]),
     ]  # fmt: skip
-
-
-_GOLD: Final = (FactTripsBoroughHour, FactTopZones, NycTaxiDaily)
 
 
 def _every_row_kept_or_quarantined(service: Service) -> StoredCheck:
     bronze, kept, quarantined = BRONZE_TRIPS[service], SILVER_TRIPS[service], QUARANTINES[service]
 
-    def find(lake: Lake, key: str) -> Finding:
-        counts = {
-            name: lake.row_count(contract, partition_of(contract, MONTHS, key)) or 0
-            for name, contract in (("bronze", bronze), ("kept", kept), ("quarantined", quarantined))
-        }
+    def find(stored: Stored) -> Finding:
+        tables = {"bronze": bronze, "kept": kept, "quarantined": quarantined}
+        counts = {name: stored.count(contract) for name, contract in tables.items()}
         says = "; ".join(f"{name} {count:,}" for name, count in counts.items())
         return Finding(counts["bronze"] == counts["kept"] + counts["quarantined"], says, counts)
 

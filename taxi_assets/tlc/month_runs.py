@@ -12,7 +12,7 @@ from taxi_assets.errors import UsageError
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.runs import CheckOutcome, run_partition
-from taxi_assets.tlc.catalog import keys_for
+from taxi_assets.tlc.catalog import keys_for, run_tags
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.trip_files import TripFiles
 from taxi_assets.vocabulary import Service
@@ -27,6 +27,7 @@ class MonthReport:
     services: tuple[Service, ...]
     not_in_landing: tuple[Service, ...]
     run_id: str = ""
+    seconds: float = 0.0
     failures: tuple[str, ...] = ()
     checks: tuple[CheckOutcome, ...] = ()
 
@@ -70,6 +71,10 @@ def _run_month(
     absent = tuple(service for service in services if service not in present)
     if not present:
         return MonthReport(str(month), "not in landing", present, absent)
-    outcome = run_partition(job, str(month), keys_for(present), instance, lambda step: on_step(f"{month}  {step}"))
+    outcome = run_partition(
+        job, str(month), keys_for(present), instance, lambda step: on_step(f"{month}  {step}"), run_tags(present)
+    )
     state: Literal["done", "failed"] = "done" if outcome.success else "failed"
-    return MonthReport(str(month), state, present, absent, outcome.run_id, outcome.failures, outcome.checks)
+    return MonthReport(
+        str(month), state, present, absent, outcome.run_id, outcome.seconds, outcome.failures, outcome.checks
+    )

@@ -459,7 +459,7 @@ def test_an_upsert_of_nothing_changes_nothing(at: DeltaLocation) -> None:
 
 
 def flagged(frame: pl.LazyFrame, flags: dict[str, Sequence[str]]) -> pl.DataFrame:
-    found: pl.DataFrame = ENGINE.flag_repeats(nw.from_native(frame), flags).to_native().collect()
+    found: pl.DataFrame = ENGINE.flag_rows(nw.from_native(frame), flags, {}).to_native().collect()
     return found
 
 
@@ -489,7 +489,7 @@ def test_looking_up_keeps_every_row_in_its_order() -> None:
     orders = nw.from_native(pl.LazyFrame({"number": range(1_000), "shop": [number % 7 for number in range(1_000)]}))
     names = nw.from_native(pl.LazyFrame({"id": [5, 3, 1], "name": ["five", "three", "one"]}))
 
-    found = ENGINE.look_up(orders, names, {"shop": "id"}).to_native().collect()
+    found = ENGINE.look_up(orders, names, "shop", "id").to_native().collect()
 
     assert found["number"].to_list() == list(range(1_000))
     assert found["name"].to_list()[:7] == [None, "one", None, "three", None, "five", None]
@@ -499,7 +499,39 @@ def test_nothing_is_found_for_a_null() -> None:
     orders = nw.from_native(pl.LazyFrame({"shop": [None, 1]}))
     names = nw.from_native(pl.LazyFrame({"id": [None, 1], "name": ["nothing", "one"]}))
 
-    assert ENGINE.look_up(orders, names, {"shop": "id"}).to_native().collect()["name"].to_list() == [None, "one"]
+    assert ENGINE.look_up(orders, names, "shop", "id").to_native().collect()["name"].to_list() == [None, "one"]
+
+
+@pytest.mark.parametrize("ids", [[-1, 3, 1], [2_000_000_000, 3, 1], [], [None]])
+def test_looking_up_takes_keys_of_any_size(ids: list[int | None]) -> None:
+    schema = {"shop": pl.Int32}
+    orders = nw.from_native(pl.LazyFrame({"shop": [3, -1, 2_000_000_000, 1, 4]}, schema=schema))
+    names = nw.from_native(
+        pl.LazyFrame({"id": ids, "name": [str(id_) for id_ in ids]}, schema_overrides={"id": pl.Int32})
+    )
+
+    found = ENGINE.look_up(orders, names, "shop", "id").to_native().collect()
+
+    assert found["name"].to_list() == [str(shop) if shop in ids else None for shop in found["shop"]]
+
+
+def test_a_row_is_a_member_if_its_values_stand_among_the_others_and_none_is_missing() -> None:
+    frame = pl.LazyFrame({"a": [1, 1, None, 2], "b": ["x", "y", "x", "y"]})
+    others = nw.from_native(pl.LazyFrame({"a": [1, None, 1], "b": ["x", "x", "x"]}))
+
+    found = ENGINE.flag_rows(nw.from_native(frame), {}, {"known": (("a", "b"), others)}).to_native().collect()
+
+    assert found["known"].to_list() == [True, False, False, False]
+
+
+def test_repeats_in_more_columns_are_found_among_those_in_fewer() -> None:
+    rows = [(number % 5, number % 3, number % 2) for number in range(60)]
+    frame = pl.LazyFrame(rows, schema=["a", "b", "c"], orient="row")
+
+    found = flagged(frame, {"wide": ["a", "b", "c"], "narrow": ["a", "b"]})
+
+    assert found["narrow"].to_list() == [row[:2] in [other[:2] for other in rows[:at]] for at, row in enumerate(rows)]
+    assert found["wide"].to_list() == [row in rows[:at] for at, row in enumerate(rows)]
 
 
 def test_seconds_between_two_times_are_whole_and_signed() -> None:

@@ -95,7 +95,15 @@ def test_a_rules_result_carries_counts_share_tolerance_and_example_rows(month: R
     }  # fmt: skip
     examples = found.metadata["examples"]
     assert isinstance(examples, dg.TableMetadataValue)
-    assert [record.data for record in examples.records] == [{"source_row": 19, "trip_distance": 0.0}]
+    assert [record.data for record in examples.records] == [
+        {
+            "source_row": 19,
+            "vendor_id": 1,
+            "pickup_datetime": "2024-01-10 12:00:00",
+            "pickup_location_id": 132,
+            "trip_distance": 0.0,
+        }
+    ]
 
 
 def test_the_publish_limit_has_a_result_for_each_service(month: RunMonth) -> None:

@@ -103,7 +103,7 @@ def test_nothing_fails_on_a_lake_that_is_whole(settings: Settings, instance: dg.
         (lambda s: add_row(s, NycTaxiDaily, trip_date=date(2024, 1, 31)), {"nyc_taxi_daily: reconciles_with_silver"}),
         (
             lambda s: add_row(s, FactTripsBoroughHour, pickup_borough="Atlantis", trip_count=0, total_revenue=0),
-            {"fact_trips_borough_hour: no_orphans_in_dim_zone"},
+            {"fact_trips_borough_hour: no_orphans_in_zones"},
         ),
         (
             lambda s: add_row(s, FactTopZones, source_month=date(2024, 2, 1)),

@@ -1,7 +1,7 @@
 """What the columns of TLC's files mean, as data: one layout per service. engines/ reads the files.
 
-A column that TLC invents is one more line here and one more in the service's bronze contract; until then its values are
-kept in `_rescued_data`. Source: the files themselves and TLC's data dictionaries of 2025-03-18.
+A column that TLC invents is kept in `_rescued_data` until it stands here and in the service's contracts. Source: the
+files themselves and TLC's data dictionaries of 2025-03-18.
 """
 
 from __future__ import annotations

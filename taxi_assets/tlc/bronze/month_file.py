@@ -11,15 +11,12 @@ import narwhals.stable.v1 as nw
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.source_files import count_rows, open_source
 from taxi_assets.engines.typed_rows import RESCUED, typed
-from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import example_table
-from taxi_assets.lake.partitions import partition_of
-from taxi_assets.lake.stored_checks import Finding, StoredCheck
+from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import LandedFile, Landing
 from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.layouts import LAYOUTS, apply_layout
-from taxi_assets.tlc.partitions import MONTHS
-from taxi_assets.tlc.trip_files import find_trip_file
+from taxi_assets.tlc.trip_files import TripFiles, find_trip_file
 from taxi_assets.vocabulary import Service
 
 
@@ -63,14 +60,22 @@ def from_file(
 
 
 def all_rows_read(landing: Landing, service: Service, contract: type[Contract]) -> StoredCheck:
-    """Check that bronze holds as many rows as the month's file, counted apart from reading them."""
+    """Check that bronze holds as many rows as the month's file, counted apart from reading them.
 
-    def find(lake: Lake, key: str) -> Finding:
-        found = find_trip_file(landing, service, Month.parse(key))
-        in_file = count_rows(landing, found.file, found.format)
-        stored = lake.row_count(contract, partition_of(contract, MONTHS, key)) or 0
-        says = f"{in_file:,} rows in {found.file.path}, {stored:,} in {contract.stored_as().sql_name}."
-        return Finding(in_file == stored, says, {"rows_in_file": in_file, "rows_stored": stored})
+    Once landing has another file for the month, or none, the one that was read can't be counted again: a warning.
+    """
+
+    def find(stored: Stored) -> Finding:
+        count = stored.count(contract)
+        came_from = stored.rows(contract).select("source_file", "source_fingerprint").head(1).collect().rows()
+        files = TripFiles.of(landing.files()).by_month.get((service, Month.parse(stored.key)), ())
+        same = [found for found in files if (found.file.path, landing.fingerprint(found.file)) in came_from]
+        if not same:
+            name = came_from[0][0] if came_from else "the file"
+            return Finding(False, f"{name} is no longer in landing as it was read; {count:,} rows stored.", warns=True)
+        in_file = count_rows(landing, same[0].file, same[0].format)
+        says = f"{in_file:,} rows in {same[0].file.path}, {count:,} in {contract.stored_as().sql_name}."
+        return Finding(in_file == count, says, {"rows_in_file": in_file, "rows_stored": count})
 
     return StoredCheck("rows_accounted_for", contract, "As many rows are stored as the file holds.", find)
 
@@ -78,17 +83,17 @@ def all_rows_read(landing: Landing, service: Service, contract: type[Contract]) 
 def nothing_rescued(contract: type[Contract]) -> StoredCheck:
     """Report drift: rows with something in `_rescued_data`, as a column or a value isn't as expected."""
 
-    def find(lake: Lake, key: str) -> Finding:
-        partition = partition_of(contract, MONTHS, key)
-        rescued = lake.read(contract, [partition]).filter(~nw.col(RESCUED).is_null())
+    def find(stored: Stored) -> Finding:
+        rescued = stored.rows(contract).filter(~nw.col(RESCUED).is_null())
         count = int(rescued.select(nw.len().alias("rows")).collect().rows()[0][0])
-        rows = lake.row_count(contract, partition) or 0
+        rows = stored.count(contract)
         figures: dict[str, Any] = {"rows_failing": count, "rows": rows, "share": count / rows if rows else 0.0}
         if count:
             figures["examples"] = example_table(
                 rescued.select("source_row", RESCUED).head(5).collect().rows(named=True)
             )
-        return Finding(not count, f"{count:,} of {rows:,} rows hold something that the table's columns can't.", figures)
+        says = f"{count:,} of {rows:,} rows hold something that the table's columns can't."
+        return Finding(not count, says, figures)
 
     description = "No value of the file had to be kept in _rescued_data: no unknown column, no value of another type."
-    return StoredCheck("nothing_rescued", contract, description, find, warns=True)
+    return StoredCheck("nothing_rescued", contract, description, find, blocking=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 import dagster as dg
 
-from taxi_assets.contracts import Int32, String, column
+from taxi_assets.contracts import Contract, Int32, String, column
 from taxi_assets.engines.source_files import Format, canonical_names, open_source
 from taxi_assets.engines.typed_rows import Provenance, typed
 from taxi_assets.lake.assets import table_asset
@@ -21,13 +21,17 @@ from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.trip_files import find_zone_lookup
 
 
-class Zones(Provenance, table="tlc_bronze/zones", partition=("source_month",), keys=("location_id",)):
-    """One row per zone of the lookup as it was when that month ran. 264 is unknown, 265 outside NYC."""
+class LookupRow(Contract):
+    """A row of TLC's zone lookup."""
 
     location_id: Int32 = column("TLC taxi zone.", required=True)
     borough: String = column("Borough, EWR for Newark Airport.", required=True)
     zone: String = column("Name of the zone; some names cover several zones.", required=True)
     service_zone: String = column("Which taxis may pick up there: Yellow Zone, Boro Zone, Airports, EWR.")
+
+
+class Zones(Provenance, LookupRow, table="tlc_bronze/zones", partition=("source_month",), keys=("location_id",)):
+    """One row per zone of the lookup as it was when that month ran. 264 is unknown, 265 outside NYC."""
 
 
 _COLUMNS = {"locationid": "location_id", "borough": "borough", "zone": "zone", "service_zone": "service_zone"}

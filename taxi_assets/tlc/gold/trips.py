@@ -11,10 +11,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines import decimal_units, ratio
-from taxi_assets.lake.lake import Lake
-from taxi_assets.lake.partitions import partition_of
-from taxi_assets.lake.stored_checks import Finding, StoredCheck
-from taxi_assets.tlc.partitions import MONTHS
+from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 
 
@@ -50,26 +47,23 @@ def reconciles_with_silver(
     `trip_count` are the columns whose sum counts trips, `revenue` the column that sums `total_amount`, if there is one.
     """
 
-    def find(lake: Lake, key: str) -> Finding:
-        selected = partition_of(contract, MONTHS, key)
-        gold = _totals(lake.read(contract, [selected]), trip_count, revenue)
+    def find(stored: Stored) -> Finding:
+        gold_count, gold_revenue = _totals(stored.rows(contract), trip_count, revenue)
         months = [
-            _totals(lake.read(silver, [selected]), None, "total_amount" if revenue else None)
+            _totals(stored.rows(silver), None, "total_amount" if revenue else None)
             for silver in SILVER_TRIPS.values()
-            if lake.row_count(silver, selected) is not None
+            if stored.count(silver)
         ]
-        silver_count, silver_revenue = (
-            sum(count for count, _ in months),
-            sum((money for _, money in months), Decimal(0)),
-        )
-        figures: dict[str, Any] = {"gold_trips": gold[0], "silver_trips": silver_count}
+        silver_count = sum(count for count, _ in months)
+        silver_revenue = sum((money for _, money in months), Decimal(0))
+        figures: dict[str, Any] = {"gold_trips": gold_count, "silver_trips": silver_count}
         if revenue:
-            figures |= {"gold_revenue": str(gold[1]), "silver_revenue": str(silver_revenue)}
+            figures |= {"gold_revenue": str(gold_revenue), "silver_revenue": str(silver_revenue)}
         says = "; ".join(f"{name} {value}" for name, value in figures.items())
-        return Finding(gold == (silver_count, silver_revenue), says, figures)
+        return Finding((gold_count, gold_revenue) == (silver_count, silver_revenue), says, figures)
 
-    what = "trips and the same revenue" if revenue else "trips"
-    description = f"The month has as many {what} as the silver tables of all services, to the cent."
+    what = "trips and, to the cent, the same revenue" if revenue else "trips"
+    description = f"The month has as many {what} as the silver tables of all services."
     return StoredCheck("reconciles_with_silver", contract, description, find, reads=tuple(SILVER_TRIPS.values()))
 
 

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Final
+
 import narwhals.stable.v1 as nw
 
-_SUNDAY = 7
-_SECONDS_AN_HOUR = 3600
+_SUNDAY: Final = 7
+_SECONDS_AN_HOUR: Final = 3600
+_REPEATED_HOURS: Final = [
+    datetime(year, 11, day, 1)  # noqa: DTZ001
+    for year in range(2007, 2100)
+    for day in range(1, 8)
+    if datetime(year, 11, day).isoweekday() == _SUNDAY  # noqa: DTZ001
+]
+"""Since 2007 daylight time ends on the first Sunday of November, when 1:00 to 2:00 comes twice (15 U.S.C. 260a)."""
 
 
 def in_repeated_hour(pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
     """True for a trip that the clock's return from daylight time made end before it began.
 
-    Since 2007 that is the first Sunday of November, when 1:00 to 2:00 comes twice (15 U.S.C. 260a). Only a trip whose
-    both ends lie in that hour can end "before" it begins.
+    Only a trip whose both ends lie in the repeated hour can.
     """
-    night = (pickup.dt.month() == 11) & (pickup.dt.day() <= 7) & (pickup.dt.weekday() == _SUNDAY)
-    return (
-        night
-        & (pickup.dt.hour() == 1)
-        & (dropoff.dt.hour() == 1)
-        & (dropoff < pickup)
-        & (pickup.dt.date() == dropoff.dt.date())
-    )
+    hour = pickup.dt.truncate("1h")
+    return (dropoff < pickup) & (dropoff.dt.truncate("1h") == hour) & hour.is_in(_REPEATED_HOURS)
 
 
 def true_seconds(clock_seconds: nw.Expr, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
-    """Turn the seconds between two clock readings into those that passed."""
+    """Add the hour that the clock went back to trips within the repeated hour; others stay as they are."""
     return nw.when(in_repeated_hour(pickup, dropoff)).then(clock_seconds + _SECONDS_AN_HOUR).otherwise(clock_seconds)

@@ -25,7 +25,7 @@ class GreenTrips(
     publish_limit=PUBLISH_LIMIT,
     upstream=bronze.GreenTrips,
 ):
-    """One row per green trip that broke no rule, with zones, names and durations, in exact types."""
+    """One row per green trip that broke no quarantining rule, with zones, names and durations, in exact types."""
 
     ehail_fee: Money = column(unit="USD", after="congestion_surcharge")
     trip_type: Int32 = column(after="ehail_fee")
@@ -44,6 +44,7 @@ class GreenTripsQuarantine(bronze.GreenTrips, table="tlc_silver/green_trips_quar
     GreenTripsQuarantine,
     partitions_def=MONTHS,
     row_id="source_row",
+    recognised_by=("vendor_id", "pickup_datetime", "pickup_location_id"),
     ins={"trips": dg.AssetIn(asset_key(bronze.GreenTrips)), "zones": dg.AssetIn(asset_key(Zones))},
     tags=service_tag(Service.GREEN),
 )

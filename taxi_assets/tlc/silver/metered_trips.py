@@ -43,7 +43,7 @@ _LEAST = 0.005
 
 
 class MeteredTrips(Contract):
-    """One trip that broke no rule, as both services have it."""
+    """One trip that is kept, as both services have it."""
 
     vendor_id: Int32 = column()
     pickup_datetime: LocalTime = column(required=True)
@@ -65,7 +65,9 @@ class MeteredTrips(Contract):
     passenger_count: Int32 = column()
     trip_distance: Miles = column(unit="miles", required=True)
     duration_min: Minutes = column(
-        "Minutes from pickup to dropoff, the clock's repeated hour counted.", unit="minutes", required=True
+        "Minutes from pickup to dropoff by the clock; within the repeated hour of autumn, the true ones.",
+        unit="minutes",
+        required=True,
     )
     fare_amount: Money = column(unit="USD", required=True)
     extra: Money = column(unit="USD")
@@ -78,7 +80,9 @@ class MeteredTrips(Contract):
     total_amount: Money = column(unit="USD")
     fare_per_mile: MoneyPerMile = column("Fare by distance; null where it is a million or more.", unit="USD per mile")
     store_and_fwd_flag: String = column()
-    is_repeat: Bool = column("Whether an earlier row of the month has the same pickup and dropoff time.", required=True)
+    is_repeat: Bool = column(
+        "Whether an earlier row of the file, kept or not, has the same pickup and dropoff time.", required=True
+    )
     is_reversed: Bool = column(
         "Whether the month holds this charge's refund twin: same vendor, times and zones, amounts negated.",
         required=True,
@@ -95,6 +99,7 @@ class MeteredTrips(Contract):
         tolerance=0.001,
     )  # fmt: skip
     def required_values_present(cls, *values: nw.Expr) -> nw.Expr:
+        """Pickup and dropoff time, both zones, fare and distance are there."""
         return ~nw.any_horizontal(*(value.is_null() for value in values), ignore_nulls=False)
 
     @rule(
@@ -104,6 +109,7 @@ class MeteredTrips(Contract):
         tolerance=0.001,
     )  # fmt: skip
     def values_fit_their_types(cls, _rescued: nw.Expr, rescues_a_value: nw.Expr, amounts_fit: nw.Expr) -> nw.Expr:
+        """Every value is of its column's type, every amount below 100,000,000."""
         return ~rescues_a_value & amounts_fit
 
     @rule(
@@ -113,6 +119,7 @@ class MeteredTrips(Contract):
         tolerance=0.001,
     )  # fmt: skip
     def pickup_in_file_month(cls, pickup: nw.Expr, month: nw.Expr) -> nw.Expr:
+        """The trip begins in the month of its file."""
         return (pickup.dt.year() == month.dt.year()) & (pickup.dt.month() == month.dt.month())
 
     @rule(
@@ -122,6 +129,7 @@ class MeteredTrips(Contract):
         tolerance=0.005,
     )  # fmt: skip
     def pickup_before_dropoff(cls, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
+        """The trip ends after it begins."""
         return (pickup < dropoff) | in_repeated_hour(pickup, dropoff)
 
     @rule(
@@ -131,6 +139,7 @@ class MeteredTrips(Contract):
         tolerance=0.02,
     )
     def positive_fare_amount(cls, fare: nw.Expr) -> nw.Expr:
+        """The fare is at least a cent."""
         return fare >= _LEAST
 
     @rule(
@@ -140,6 +149,7 @@ class MeteredTrips(Contract):
         tolerance=0.08,
     )
     def positive_trip_distance(cls, distance: nw.Expr) -> nw.Expr:
+        """The distance is at least a hundredth of a mile."""
         return distance >= _LEAST
 
     @rule(
@@ -148,6 +158,7 @@ class MeteredTrips(Contract):
         source="No trip by taximeter costs as much, and a decimal of 10 digits still holds it.",
     )
     def plausible_fare_amount(cls, fare: nw.Expr) -> nw.Expr:
+        """The fare is under 1,000,000 USD."""
         return fare < MAX_FARE_USD - _HALF_A_CENT
 
     @rule(
@@ -157,6 +168,7 @@ class MeteredTrips(Contract):
         tolerance=0.002,
     )
     def plausible_trip_distance(cls, distance: nw.Expr) -> nw.Expr:
+        """The distance is at most 1,000 miles."""
         return distance <= MAX_DISTANCE_MILES
 
     @rule(
@@ -166,6 +178,7 @@ class MeteredTrips(Contract):
         tolerance=0.001,
     )
     def not_an_exact_duplicate(cls, is_duplicate: nw.Expr) -> nw.Expr:
+        """No earlier row of the file is the same in every column."""
         return ~is_duplicate
 
     @rule(
@@ -175,10 +188,12 @@ class MeteredTrips(Contract):
         quarantines=False,
     )  # fmt: skip
     def known_zones(cls, _pickup: nw.Expr, _dropoff: nw.Expr, zones_known: nw.Expr) -> nw.Expr:
+        """Both zones are in the month's lookup."""
         return zones_known
 
     @rule("payment_type", why="A new code means a new way to pay.", source=_DICTIONARY, quarantines=False)
     def known_payment_type(cls, payment_type: nw.Expr) -> nw.Expr:
+        """The payment code is one of TLC's list."""
         return payment_type.is_in(list(PAYMENT_TYPES))
 
     @rule(
@@ -189,6 +204,7 @@ class MeteredTrips(Contract):
         quarantines=False,
     )
     def plausible_passenger_count(cls, count: nw.Expr) -> nw.Expr:
+        """There are 1 to 6 passengers."""
         return (count >= 1) & (count <= MAX_PASSENGERS)
 
     @rule(
@@ -199,6 +215,7 @@ class MeteredTrips(Contract):
         quarantines=False,
     )  # fmt: skip
     def total_is_sum_of_parts(cls, total: nw.Expr, sum_of_parts: nw.Expr) -> nw.Expr:
+        """The total is the sum of fare, extras, taxes, tip, tolls and fees, to the cent."""
         return (total - sum_of_parts).abs() < _HALF_A_CENT
 
     @rule(
@@ -209,6 +226,7 @@ class MeteredTrips(Contract):
         quarantines=False,
     )  # fmt: skip
     def plausible_speed(cls, distance: nw.Expr, seconds: nw.Expr) -> nw.Expr:
+        """The average speed is at most 100 mph."""
         return distance * 3600 <= nw.when(seconds > 0).then(seconds) * MAX_SPEED_MPH
 
     @rule(
@@ -219,6 +237,7 @@ class MeteredTrips(Contract):
         quarantines=False,
     )
     def not_reversed(cls, is_reversed: nw.Expr) -> nw.Expr:
+        """No refund of the same trip stands in the month."""
         return ~is_reversed
 
 
@@ -231,11 +250,15 @@ def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
     pickup, dropoff = nw.col("pickup_datetime"), nw.col("dropoff_datetime")
     about_the_file = {"source_file", "source_row", "source_fingerprint", "ingested_at", "source_month"}
     from_the_file = [name for name in trips.collect_schema().names() if name not in about_the_file]
-    marked = engine.flag_repeats(
-        trips, {"is_duplicate": from_the_file, "is_repeat": ("pickup_datetime", "dropoff_datetime")}
+    flagged = engine.flag_rows(
+        trips,
+        repeats={"is_duplicate": from_the_file, "is_repeat": ("pickup_datetime", "dropoff_datetime")},
+        members={"is_reversed": (_RIDE_AND_AMOUNTS, _refunds_as_charges(trips))},
     )
-    located = _name_zone(_name_zone(_mark_reversed(marked, trips), zones, "pickup"), zones, "dropoff")
-    timed = located.with_columns(
+    located = _name_zone(_name_zone(flagged, zones, "pickup"), zones, "dropoff")
+    codes = engine.literal({"code": list(PAYMENT_TYPES), "payment_name": list(PAYMENT_TYPES.values())})
+    named = engine.look_up(located, codes, "payment_type", "code")
+    timed = named.with_columns(
         true_seconds(engine.seconds_between(pickup, dropoff), pickup, dropoff).alias("elapsed_seconds"),
     )
     return timed.with_columns(
@@ -244,7 +267,7 @@ def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
         pickup.dt.weekday().alias("pickup_day_of_week"),
         ratio(nw.col("elapsed_seconds"), nw.lit(60), 12, 2).alias("duration_min"),
         nw.when(~nw.col("payment_type").is_null())
-        .then(nw.col("payment_type").replace_strict(PAYMENT_TYPES, default=UNKNOWN, return_dtype=nw.String))
+        .then(nw.col("payment_name").fill_null(UNKNOWN))
         .alias("payment_name"),
         ratio(_hundredths("fare_amount"), _hundredths("trip_distance"), 10, 4).alias("fare_per_mile"),
         nw.sum_horizontal(*parts).alias("sum_of_parts"),
@@ -257,17 +280,23 @@ def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
     )
 
 
-def _mark_reversed(marked: Frame, trips: Frame) -> Frame:
-    """Add `is_reversed`, by looking each charge up among the month's refunds."""
-    amounts = ("fare_amount", "total_amount")
-    ride = ("vendor_id", "pickup_datetime", "dropoff_datetime", "pickup_location_id", "dropoff_location_id")
-    refunds = (
-        trips.filter(nw.col("total_amount") < 0)
-        .select(*ride, *((0 - nw.col(name)).alias(name) for name in amounts), nw.lit(True).alias("is_reversed"))
-        .unique()
+_AMOUNTS = ("fare_amount", "total_amount")
+_RIDE_AND_AMOUNTS = (
+    "vendor_id",
+    "pickup_datetime",
+    "dropoff_datetime",
+    "pickup_location_id",
+    "dropoff_location_id",
+    *_AMOUNTS,
+)
+
+
+def _refunds_as_charges(trips: Frame) -> Frame:
+    """Return the month's refunds with their amounts negated: what the charges that they take back look like."""
+    negated = {name: (0 - nw.col(name)).alias(name) for name in _AMOUNTS}
+    return trips.filter(nw.col("total_amount") < 0).select(
+        *(negated.get(name, nw.col(name)) for name in _RIDE_AND_AMOUNTS)
     )
-    joined = engine_of(trips).look_up(marked, refunds, {name: name for name in (*ride, *amounts)})
-    return joined.with_columns(nw.col("is_reversed").fill_null(False))
 
 
 def _name_zone(trips: Frame, zones: Frame, end: str) -> Frame:
@@ -276,7 +305,7 @@ def _name_zone(trips: Frame, zones: Frame, end: str) -> Frame:
     named = zones.select(
         nw.col("location_id"), nw.col("borough").alias(borough), nw.col("zone").alias(zone), nw.lit(True).alias(known)
     )
-    joined = engine_of(trips).look_up(trips, named, {f"{end}_location_id": "location_id"})
+    joined = engine_of(trips).look_up(trips, named, f"{end}_location_id", "location_id")
     return joined.with_columns(
         nw.col(borough).fill_null(UNKNOWN),
         nw.col(zone).fill_null(UNKNOWN),

@@ -28,7 +28,7 @@ class YellowTrips(
     # as well.
     tolerances={"positive_fare_amount": 0.06, "total_is_sum_of_parts": 0.40},
 ):
-    """One row per yellow trip that broke no rule, with zones, names and durations, in exact types."""
+    """One row per yellow trip that broke no quarantining rule, with zones, names and durations, in exact types."""
 
     airport_fee: Money = column(unit="USD", after="congestion_surcharge")
 
@@ -48,6 +48,7 @@ class YellowTripsQuarantine(
     YellowTripsQuarantine,
     partitions_def=MONTHS,
     row_id="source_row",
+    recognised_by=("vendor_id", "pickup_datetime", "pickup_location_id"),
     ins={"trips": dg.AssetIn(asset_key(bronze.YellowTrips)), "zones": dg.AssetIn(asset_key(Zones))},
     tags=service_tag(Service.YELLOW),
 )

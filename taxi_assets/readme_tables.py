@@ -1,6 +1,6 @@
 """The catalogue of tables and rules, as Markdown from the contracts: what stands between the markers in the README.
 
-``python -m taxi_assets.table_catalogue README.md`` writes it anew; a test holds the README to it.
+``python -m taxi_assets.readme_tables README.md`` writes it anew; a test holds the README to it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from taxi_assets.contracts import Contract, Rule, contract_of
 from taxi_assets.tlc.catalog import ASSETS
 
-BEGIN: Final = "<!-- catalogue: written by python -m taxi_assets.table_catalogue -->"
+BEGIN: Final = "<!-- catalogue: written by python -m taxi_assets.readme_tables -->"
 END: Final = "<!-- end of catalogue -->"
 
 
@@ -39,20 +39,20 @@ def _tables() -> Iterator[str]:
     yield "|---|---|---|---|"
     for contract in contracts():
         table = contract.stored_as()
-        replaced = ", ".join(table.partition) if table.partition else f"upsert by {', '.join(table.keys)}"
+        replaced = "one month at a time" if table.partition else f"upsert by {', '.join(table.keys)}"
         yield f"| `{table.sql_name}` | {' '.join(contract.story().split())} | {replaced} | {len(contract.columns())} |"
 
 
 def _rules() -> Iterator[str]:
-    yield "| rule | a row that breaks it is | tolerance | why | source |"
-    yield "|---|---|---|---|---|"
+    yield "| rule | holds when | broken rows are | tolerance | why | source |"
+    yield "|---|---|---|---|---|---|"
     owners = [contract for contract in contracts() if contract.rules()]
     names = list(dict.fromkeys(rule.name for contract in owners for rule in contract.rules()))
     for name in names:
         found = {contract: rule for contract in owners for rule in contract.rules() if rule.name == name}
         rule = next(iter(found.values()))
-        cost = "quarantined" if rule.quarantines else "kept, counted"
-        yield f"| `{name}` | {cost} | {_tolerances(found)} | {rule.why} | {rule.source} |"
+        cost = "quarantined" if rule.quarantines else "kept and counted"
+        yield f"| `{name}` | {rule.says} | {cost} | {_tolerances(found)} | {rule.why} | {rule.source} |"
 
 
 def _tolerances(found: dict[type[Contract], Rule]) -> str:

@@ -1,0 +1,231 @@
+"""The bench: a month of ours, landing to gold with all checks, beside plain scripts that make the same tables.
+
+Everything is made in a temporary folder, and every run is a fresh process. Ends with 1 if a target isn't met, and times
+nothing if the tables differ. How a process is measured stands in measure.py, the plain script in by_hand.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from measure import Command, Figures, median, run
+
+HERE: Final = Path(__file__).resolve().parent
+PYTHON: Final = Path(sys.executable)
+TAXI_ASSETS: Final = PYTHON.with_name("taxi-assets")
+ZONE_LOOKUP: Final = HERE.parent / "taxi_assets/tlc/bronze/taxi_zone_lookup.csv"
+MONTH: Final = "2024-01"
+SMALL: Final = 50_000
+GB: Final = 1e9
+
+OURS, BY_HAND, SINK_DELTA = "taxi-assets materialize", "by hand, sink_parquet and a transaction", "by hand, sink_delta"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A figure that has a limit; `unit` stands behind both when they are printed."""
+
+    what: str
+    value: float
+    limit: float
+    unit: str
+    below: bool = True
+    """Whether the limit itself is too much."""
+
+    @property
+    def met(self) -> bool:
+        return self.value < self.limit if self.below else self.value <= self.limit
+
+    def __str__(self) -> str:
+        sign = "under" if self.below else "at most"
+        verdict = "ok" if self.met else "NOT MET"
+        return f"{self.what:<58} {self.value:8.2f} {self.unit:<2}  {sign} {self.limit:g} {self.unit:<2}  {verdict}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The folder that everything is made in, and the three ways to make a lake of a landed month."""
+
+    folder: Path
+
+    def landing(self, rows: int) -> Path:
+        """Make a landing with one yellow month."""
+        landing = self.folder / f"landing_{rows}"
+        if not landing.exists():
+            print(f"Making a month of {rows:,} rows", file=sys.stderr)
+            sample: Command = [
+                TAXI_ASSETS,
+                "sample",
+                MONTH,
+                "--service",
+                "yellow",
+                "--rows",
+                str(rows),
+                "--landing",
+                landing,
+            ]
+            run(sample, self.environment(landing, self.folder / "unused"))
+        return landing
+
+    def environment(self, landing: Path, lake: Path) -> dict[str, str]:
+        return {
+            "TAXI_LANDING_ROOT": str(landing),
+            "TAXI_LAKE_ROOT": str(lake),
+            "DAGSTER_HOME": str(lake.with_name(f"{lake.name}_dagster")),
+        }
+
+    def lake(self, name: str) -> Path:
+        """Give an empty place for a lake."""
+        lake = self.folder / name
+        for folder in (lake, lake.with_name(f"{lake.name}_dagster")):
+            shutil.rmtree(folder, ignore_errors=True)
+        return lake
+
+    def ours(self, landing: Path, lake: Path) -> Figures:
+        return self.ours_and_its_run(landing, lake)[0]
+
+    def ours_and_its_run(self, landing: Path, lake: Path) -> tuple[Figures, float]:
+        """Run ours; returns what the process took, and the seconds of the run in it, without its start."""
+        command: Command = [TAXI_ASSETS, "materialize", "--service", "yellow", MONTH, "--json"]
+        figures, output = run(command, self.environment(landing, lake))
+        return figures, float(json.loads(output[output.index("[") :])[0]["seconds"])
+
+    def by_hand(self, landing: Path, lake: Path, writer: str = "transaction") -> Figures:
+        return self._script(landing, lake, writer)[0]
+
+    def by_hand_with_sink_delta(self, landing: Path, lake: Path) -> Figures:
+        return self._script(landing, lake, "sink_delta")[0]
+
+    def rule_counts(self, landing: Path) -> tuple[dict[str, int], dict[str, int]]:
+        """Return how many rows break each rule, by our checks (as the run before recorded them) and by the script."""
+        listed = run([TAXI_ASSETS, "checks", MONTH, "--json"], self.environment(landing, self.folder / "ours"))[1]
+        checks = {c["check"]: c["rows_failing"] for c in json.loads(listed) if c["table"] == "tlc_silver.yellow_trips"}
+        by_hand = json.loads(self._script(landing, self.lake("by_hand"), "transaction")[1])
+        return {rule: checks[rule] for rule in by_hand}, by_hand
+
+    def _script(self, landing: Path, lake: Path, writer: str) -> tuple[Figures, str]:
+        file = landing / f"yellow_tripdata_{MONTH}.parquet"
+        options: Command = ["--month", MONTH, "--zones", ZONE_LOOKUP, "--writer", writer]
+        return run([PYTHON, HERE / "by_hand.py", file, lake, *options])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=3_000_000, help="rows of the month that all three make")
+    parser.add_argument("--rounds", type=int, default=3, help="times that each makes it, in turn")
+    parser.add_argument(
+        "--large", action=argparse.BooleanOptionalAction, default=True, help="ours on a larger month, once"
+    )
+    parser.add_argument("--large-rows", type=int, default=20_000_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="taxi_bench_") as folder:
+        bench = Bench(Path(folder))
+        refuse_to_time_other_tables(bench)
+        targets = three_ways(bench, options.rows, options.rounds)
+        if options.large:
+            targets += larger_month(bench, options.large_rows)
+        targets += waiting_times(bench)
+    print("\n" + "\n".join(map(str, targets)))
+    missed = [target.what for target in targets if not target.met]
+    if missed:
+        sys.exit(f"\nNot met: {'; '.join(missed)}.")
+
+
+def refuse_to_time_other_tables(bench: Bench) -> None:
+    """Make a small month all three ways (which warms up, too) and end here unless the tables are equal."""
+    landing = bench.landing(SMALL)
+    bench.ours(landing, bench.lake("ours"))
+    bench.by_hand(landing, bench.lake("by_hand"))
+    bench.by_hand_with_sink_delta(landing, bench.lake("sink_delta"))
+    ours, theirs = bench.rule_counts(landing)
+    odd = [f"{rule}: {ours[rule]} rows by ours, {theirs[rule]} by hand" for rule in ours if ours[rule] != theirs[rule]]
+    for name in ("by_hand", "sink_delta"):
+        try:
+            run([PYTHON, HERE / "equality.py", bench.folder / "ours", bench.folder / name])
+        except RuntimeError as error:
+            odd.append(f"ours and {name}: {error}")
+    if odd:
+        sys.exit("Nothing was timed, because the tables or rules differ.\n" + "\n".join(odd))
+    print(f"All three make the same tables of {SMALL:,} rows, and the same rules' counts.")
+
+
+def three_ways(bench: Bench, rows: int, rounds: int) -> list[Target]:
+    """Time the three ways in turn, and print what each takes."""
+    landing = bench.landing(rows)
+    runs_alone: list[float] = []
+
+    def ours(landing: Path, lake: Path) -> Figures:
+        figures, alone = bench.ours_and_its_run(landing, lake)
+        runs_alone.append(alone)
+        return figures
+
+    ways: dict[str, Callable[[Path, Path], Figures]] = {
+        OURS: ours,
+        BY_HAND: bench.by_hand,
+        SINK_DELTA: bench.by_hand_with_sink_delta,
+    }
+    found: dict[str, list[Figures]] = {way: [] for way in ways}
+    for number in range(1, rounds + 1):
+        for way, make in ways.items():
+            print(f"Round {number} of {rounds}: {way}", file=sys.stderr)
+            found[way].append(make(landing, bench.lake("timed")))
+    shutil.rmtree(landing)
+    medians = {way: median(figures) for way, figures in found.items()}
+    print(f"\n{rows:,} rows, medians of {rounds}:")
+    print(f"{'':<42} {'seconds':>8} {'(runs)':<20} {'cpu s':>7} {'rows/s':>10} {'peak GB':>8} {'ours is':>9}")
+    for way, one in medians.items():
+        runs = " ".join(f"{figures.seconds:.1f}" for figures in found[way])
+        times = f"{medians[OURS].seconds / one.seconds:.2f} x"
+        print(
+            f"{way:<42} {one.seconds:8.2f} {f'({runs})':<20} {one.cpu_seconds:7.2f} {rows / one.seconds:10,.0f} "
+            f"{one.peak_bytes / GB:8.2f} {times:>9}"
+        )
+    ours, fastest, slower = (medians[way] for way in (OURS, BY_HAND, SINK_DELTA))
+    alone = statistics.median(runs_alone)
+    print(
+        f"Our run without the start of Python and Dagster: {alone:.2f} s, "
+        f"{alone / fastest.seconds:.2f} x by hand with a transaction, {alone / slower.seconds:.2f} x with sink_delta."
+    )
+    return [
+        Target("ours to by hand with a transaction", ours.seconds / fastest.seconds, 1.5, "x", below=False),
+        Target("ours to by hand with sink_delta", ours.seconds / slower.seconds, 1, "x"),
+        Target(f"peak memory of {rows:,} rows", ours.peak_bytes / GB, 1.5, "GB"),
+    ]
+
+
+def larger_month(bench: Bench, rows: int) -> list[Target]:
+    """Run ours once on a month far larger than any of TLC's."""
+    landing = bench.landing(rows)
+    print(f"{rows:,} rows, once", file=sys.stderr)
+    found = bench.ours(landing, bench.lake("timed"))
+    print(
+        f"\n{rows:,} rows, ours, once: {found.seconds:.1f} s ({found.cpu_seconds:.1f} s cpu), "
+        f"{rows / found.seconds:,.0f} rows/s, peak {found.peak_bytes / GB:.2f} GB"
+    )
+    return [Target(f"peak memory of {rows:,} rows", found.peak_bytes / GB, 2.5, "GB")]
+
+
+def waiting_times(bench: Bench) -> list[Target]:
+    """Time what everyone waits for each time: the command line's help, and the code location."""
+    environment = bench.environment(bench.folder, bench.lake("unused"))
+    commands: dict[str, tuple[Command, float]] = {
+        "taxi-assets --help": ([TAXI_ASSETS, "--help"], 0.3),
+        "loading the code location": ([PYTHON, "-c", "import taxi_assets.definitions"], 3),
+    }
+    return [
+        Target(what, median([run(command, environment)[0] for _ in range(5)]).seconds, limit, "s")
+        for what, (command, limit) in commands.items()
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""The UI as an engineer sees it, in a browser: the graph of assets, a table, a month and its checks.
+
+Screenshots, for people to look at, are saved in the test's own folder, and in one that TAXI_SCREENSHOTS names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from taxi_assets.tlc.catalog import ASSETS
+from taxi_assets.tlc.silver.green_trips import GreenTrips
+from taxi_assets_tests.full.conftest import REAL_MONTHS, SevenMonths
+from taxi_assets_tests.full.processes import Server, serving
+
+pytestmark = pytest.mark.full
+
+SECONDS = 1_000
+# Nothing of the browser's own may go out either.
+_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+_ALL_GROUPS = ",".join(f"global%40global%3Atlc_{layer}" for layer in ("bronze", "silver", "gold"))
+
+
+@dataclass
+class Ui:
+    """A browser's page on a web server, and the hosts that it asked for something."""
+
+    page: Page
+    server: Server
+    folder: Path
+    hosts: set[str] = field(default_factory=set)
+
+    def open(self, path: str) -> Page:
+        """Load a page of the UI."""
+        self.page.goto(f"{self.server.url}/{path}")
+        return self.page
+
+    def shows(self, text: str, *, exact: bool = True) -> None:
+        """Demand that the page shows a text."""
+        expect(self.page.get_by_text(text, exact=exact).first).to_be_visible(timeout=30 * SECONDS)
+
+    def show_months_of_check(self, check: str) -> Page:
+        """Load the page of a check of the green silver trips, and turn to its months."""
+        page = self.open(f"assets/tlc_silver/green_trips?view=checks&checkDetail={check}")
+        # The asset has a tab of the same name; the check's stand after it, and come later.
+        self.shows("Execution history")
+        page.get_by_role("tab", name="Partitions").last.click()
+        self.shows("Partitions Selected", exact=False)
+        return page
+
+    def screenshot(self, name: str) -> None:
+        """Save what the page shows."""
+        path = self.folder / f"{name}.png"
+        self.page.screenshot(path=path)
+        if wanted := os.environ.get("TAXI_SCREENSHOTS"):
+            Path(wanted).mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, wanted)
+
+
+@pytest.fixture(scope="module")
+def ui(browser: str, seven_months: SevenMonths, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
+    """Return a browser on the runs of the seven real months."""
+    with serving(seven_months.home, "dagster-webserver") as server, sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser, args=_FLAGS)
+        page = chromium.new_page(viewport={"width": 2000, "height": 1500})
+        page.set_default_timeout(30 * SECONDS)
+        shown = Ui(page, server, tmp_path_factory.mktemp("screenshots"))
+        page.on("request", lambda request: shown.hosts.add(_host(request.url)))
+        yield shown
+        chromium.close()
+
+
+def test_no_dialog_stands_between_the_user_and_the_assets(ui: Ui) -> None:
+    assert ui.server.ask("{ shouldShowNux }") == {"shouldShowNux": False}
+
+
+def test_the_graph_shows_every_table_in_the_group_of_its_layer(ui: Ui) -> None:
+    page = ui.open(f"asset-groups?expanded={_ALL_GROUPS}")
+    ui.shows("fact_top_zones")
+    # With its groups open the graph is larger than the window, and what is outside isn't drawn.
+    for _ in range(2):
+        page.get_by_role("button", name="zoom_out").click()
+
+    for layer in ("tlc_bronze", "tlc_silver", "tlc_gold"):
+        ui.shows(layer)
+    for name in {key.path[-1] for asset in ASSETS for key in asset.keys}:
+        ui.shows(name)
+    ui.shows("20 / 20 Passed")
+    ui.screenshot("asset-graph")
+
+
+def test_the_checks_of_a_month_name_each_rule_and_show_how_many_rows_break_it_and_which(ui: Ui) -> None:
+    page = ui.show_months_of_check("positive_fare_amount")
+    for rule in GreenTrips.rules():
+        ui.shows(rule.name)
+    page.get_by_placeholder("Filter by partition").fill("2023-01")
+    ui.shows("2023-01")
+    page.get_by_text("2023-01", exact=True).first.click()
+
+    ui.shows("259 of 68,211 rows (0.380%)")
+    for column in ("source_row", "fare_amount"):
+        ui.shows(column)
+    ui.screenshot("checks-of-a-month")
+
+
+@pytest.mark.parametrize("check", ["positive_fare_amount", "rows_accounted_for"])
+def test_a_check_counts_as_passed_for_each_month_that_passed_it(check: str, ui: Ui) -> None:
+    ui.show_months_of_check(check)
+
+    ui.shows(f"Passed ({len(REAL_MONTHS)})")
+
+
+def test_a_month_shows_its_rows_bytes_and_version(ui: Ui) -> None:
+    ui.open("assets/tlc_silver/green_trips?view=partitions&partition=2023-01")
+
+    for name in ("dagster/partition_row_count", "bytes_written", "table_version", "64693"):
+        ui.shows(name)
+    ui.screenshot("month")
+
+
+def test_a_table_shows_its_story_and_its_columns_with_what_they_mean(ui: Ui) -> None:
+    ui.open("assets/tlc_silver/green_trips?view=overview")
+
+    ui.shows(GreenTrips.story())
+    for column in GreenTrips.columns()[:10]:
+        ui.shows(column.name)
+        ui.shows(column.description)
+    ui.screenshot("table")
+
+
+def test_nothing_is_called_out_of_date_after_the_months_have_run(ui: Ui) -> None:
+    months = "[" + ", ".join(f'"{month}"' for month in REAL_MONTHS) + "]"
+    nodes = ui.server.ask(f"{{ assetNodes {{ assetKey {{ path }} staleStatusByPartition(partitions: {months}) }} }}")
+
+    found = {"/".join(node["assetKey"]["path"]): set(node["staleStatusByPartition"]) for node in nodes["assetNodes"]}
+    assert {key: statuses for key, statuses in found.items() if "yellow" not in key and statuses != {"FRESH"}} == {}
+    assert {key for key, statuses in found.items() if statuses == {"MISSING"}} == {
+        "tlc_bronze/yellow_trips",
+        "tlc_silver/yellow_trips",
+        "tlc_silver/yellow_trips_quarantine",
+    }
+
+
+def test_the_ui_asks_nobody_but_its_own_server(ui: Ui) -> None:
+    ui.open("runs")
+    ui.shows("tlc_month")
+
+    assert ui.hosts - {"(within the page)"} == {"127.0.0.1"}
+
+
+def _host(url: str) -> str:
+    parts = urlsplit(url)
+    return "(within the page)" if parts.scheme in {"data", "blob"} else str(parts.hostname)
