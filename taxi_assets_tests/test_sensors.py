@@ -151,6 +151,14 @@ def test_names_that_arent_read_are_told() -> None:
     assert not any("notes.txt" in message for message in planned.messages)
 
 
+def test_a_file_of_a_month_to_come_is_told_and_holds_up_no_other() -> None:
+    planned = plan(files({"green_tripdata_2024-01.parquet": "a", "green_tripdata_2099-01.parquet": "b"}), {}, {})
+    assert requested(planned) == [("2024-01", (Service.GREEN,))]
+    (message,) = planned.messages
+    assert "green_tripdata_2099-01.parquet" in message
+    assert "yet to come" in message
+
+
 def test_a_cursor_is_read_back_as_it_was_written() -> None:
     seen = {GREEN: Seen('a/"b" é.parquet@1-2', 3), YELLOW: Seen("x", 0), (Service.GREEN, Month(2009, 12)): Seen("y", 1)}
     assert load(dump(seen)) == seen

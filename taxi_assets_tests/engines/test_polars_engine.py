@@ -36,7 +36,7 @@ from taxi_assets.contracts import (
     Strings,
     column,
 )
-from taxi_assets.engines import ENGINES, DeltaLocation, engine_of
+from taxi_assets.engines import ENGINES, DeltaLocation, engine_of, polars_engine
 from taxi_assets.errors import ContractError, LakeError, UnreadableRowsError
 
 pytestmark = pytest.mark.fast
@@ -453,6 +453,22 @@ def test_an_upsert_of_nothing_changes_nothing(at: DeltaLocation) -> None:
 
     assert ENGINE.upsert(Shops, at, shops()).rows == 0
     assert read(Shops, at).rows() == [(1, "Alpha", MONDAY)]
+
+
+def test_a_write_that_is_cut_short_after_its_commit_keeps_the_file_that_the_commit_names(
+    at: DeltaLocation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = polars_engine.replace_partition
+
+    def commit_and_be_stopped(*arguments: Any) -> int:
+        commit(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(polars_engine, "replace_partition", commit_and_be_stopped)
+    with pytest.raises(KeyboardInterrupt):
+        ENGINE.replace(Sales, at, sales(sale(1), sale(2)), {"day": MONDAY})
+
+    assert read(Sales, at)["number"].to_list() == [1, 2]
 
 
 # --- what Narwhals can't say
