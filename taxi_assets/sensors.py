@@ -97,11 +97,12 @@ def dump(seen: Mapping[ServiceMonth, Seen]) -> str:
 
 
 def load(cursor: str | None) -> dict[ServiceMonth, Seen]:
-    """Read a cursor that `dump` wrote; nothing is known without one."""
+    """Read a cursor that `dump` wrote; nothing is known without one, nor of services that there are no longer."""
     known = {}
     for key, (identity, times) in json.loads(cursor or "{}").items():
         service, _, month = key.partition("/")
-        known[Service(service), Month.parse(month)] = Seen(identity, times)
+        if service in set(Service):
+            known[Service(service), Month.parse(month)] = Seen(identity, times)
     return known
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import duckdb
+from deltalake.exceptions import DeltaError
 
 from taxi_assets.contracts import Contract
 from taxi_assets.errors import UsageError
@@ -48,5 +49,5 @@ def query(lake: Lake, contracts: Iterable[type[Contract]], statement: str) -> tu
         if len(set(names)) < len(names):
             raise UsageError(f"This SQL gives two columns one name ({', '.join(names)}). Name them apart: ... AS name.")
         return names, relation.fetchall()
-    except duckdb.Error as error:
+    except (duckdb.Error, DeltaError, OSError) as error:
         raise UsageError(f"This SQL can't be run. {error}") from error

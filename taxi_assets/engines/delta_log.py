@@ -52,7 +52,10 @@ class DeltaLocation:
         except TableNotFoundError:
             return None
         except DeltaError as error:
-            raise LakeError(f"The Delta table at {self.uri} can't be read: {_first_line(error)}") from error
+            raise LakeError(
+                f"The Delta table at {self.uri} can't be read: {_first_line(error)}. Its log is damaged: look at the "
+                "newest files in its folder _delta_log; an entry that was cut off can be moved away."
+            ) from error
 
     def require(self, contract: type[Contract]) -> None:
         """See that the table, if there is one, has its contract's columns; raises ContractError if not."""

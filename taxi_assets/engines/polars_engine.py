@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -35,6 +36,7 @@ pl.Config.set_engine_affinity("streaming")
 
 _ROW_GROUP: Final = 262_144
 _LONGEST_TEXT_STATISTIC: Final = 32
+_PLACE_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 _FINDINGS: Final = {
     "invalid utf8": "its text isn't UTF-8",
     "unexpected end of file": "its end is missing: it was cut off while it was copied",
@@ -91,11 +93,13 @@ class PolarsEngine:
             # A commit that was cut short may have been made all the same; its file must stand.
             if path not in {file.path for file in location.files(partition)}:
                 _delete_quietly(store, path)
-            # Polars reports what it can't read as an OSError, too, but only the system's own have a number.
-            if isinstance(error, pl.exceptions.PolarsError) or (isinstance(error, OSError) and error.errno is None):
+            if _is_of_the_place(error):
+                raise LakeError(
+                    f"{location.uri} can't be written: {_first_line(error)}. What was stored before still stands. "
+                    "Make room or mend the place, and run this again."
+                ) from error
+            if _is_of_what_was_read(error):
                 raise UnreadableRowsError(_explained(error)) from error
-            if isinstance(error, OSError):
-                raise LakeError(f"{location.uri} can't be written: {error}. What was stored before stands.") from error
             raise
         return Written(footer.num_rows, file["size"], version)
 
@@ -162,9 +166,27 @@ def _delta_statistics(footer: pq.FileMetaData) -> str:
     return statistics_json(footer.num_rows, columns)
 
 
-def _explained(error: Exception) -> str:
+def _is_of_the_place(error: BaseException) -> bool:
+    """Whether an error is the disk's or the store's that is written to; Polars has it in the text only."""
+    if not isinstance(error, (OSError, pl.exceptions.PolarsError)):
+        return False
+    return getattr(error, "errno", None) in _PLACE_ERRORS or any(
+        f"(os error {number})" in str(error) for number in _PLACE_ERRORS
+    )
+
+
+def _is_of_what_was_read(error: BaseException) -> bool:
+    # Polars panics on some damaged files; a panic is no Exception, and its class has no public name.
+    return isinstance(error, (OSError, pl.exceptions.PolarsError)) or type(error).__name__ == "PanicException"
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def _explained(error: BaseException) -> str:
     """Say what Polars found wrong with what it read."""
-    found = str(error).strip().splitlines()[0]
+    found = _first_line(error)
     return _FINDINGS.get(found, f"it is damaged and can't be read to its end ({found})")
 
 

@@ -16,8 +16,9 @@ _PLACES: Final = 6
 
 def fits_decimal(value: nw.Expr, precision: int, scale: int) -> nw.Expr:
     """True where a double is a number that a decimal of this size can hold; null where it is null."""
-    largest: float = 10 ** (precision - scale) - 0.5 * 10**-scale
-    return value.abs() < largest
+    # What rounds up to one digit more doesn't fit, be it by half a unit or by half a millionth before that.
+    beyond: float = 10 ** (precision - scale) - 0.5 * 10**-scale - 0.5 * 10**-_PLACES
+    return value.abs() < beyond
 
 
 def units(value: nw.Expr, scale: int) -> nw.Expr:

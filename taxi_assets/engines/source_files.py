@@ -12,12 +12,14 @@ from typing import Any
 
 import obstore
 import polars as pl
+import polars.selectors as cs
 
 from taxi_assets.engines.csv_lines import ROW, lines, scan_rows, split_header
 from taxi_assets.engines.parquet_footer import read_footer
 from taxi_assets.errors import LandingError
 from taxi_assets.landing import LandedFile, Landing
 
+_GZIP = b"\x1f\x8b"
 _FETCH_AGAIN = "The server didn't have the file; fetch it again."
 
 
@@ -75,10 +77,14 @@ def canonical_names(source: Source, names: Mapping[str, str]) -> dict[str, str]:
 def _open_parquet(landing: Landing, file: LandedFile) -> Source:
     if _footer(landing, file).num_rows == 0:
         raise file.unusable("it has no rows", "A month that was published has some; fetch it again.")
+    names = _footer(landing, file).schema.to_arrow_schema().names
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise file.unusable(f"it has more than one column named {', '.join(map(repr, repeated))}")
     options = dict(landing.storage_options) or None
     rows = pl.scan_parquet(
         landing.uri(file), storage_options=options, glob=False, row_index_name=ROW, row_index_offset=1
-    ).with_columns(pl.col(ROW).cast(pl.Int64))
+    ).with_columns(pl.col(ROW).cast(pl.Int64), cs.categorical().cast(pl.String), cs.enum().cast(pl.String))
     return Source(file, rows, tuple(name for name in rows.collect_schema().names() if name != ROW))
 
 
@@ -95,6 +101,8 @@ def _footer(landing: Landing, file: LandedFile) -> Any:
 def _open_csv(landing: Landing, file: LandedFile, file_format: Format) -> Source:
     found = lines(landing, file, zipped=file_format is Format.CSV_GZ)
     header_line = next(found, b"")
+    if header_line.startswith(_GZIP):
+        raise file.unusable("it is gzipped", "Name it .csv.gz.")
     if _is_markup(header_line):
         raise _error_page(file, header_line)
     if next(found, None) is None:

@@ -25,7 +25,17 @@ LINE_KEY: Final = "_line"
 
 _KEYS: Final = {SHORT_LINE: LINE_KEY, SURPLUS: "_surplus_fields"}
 
-_TIME_FORMATS: Final = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%m/%d/%Y %I:%M:%S %p")
+_TIME_FORMATS: Final = (
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M:%S%.fZ",
+    "%Y-%m-%d %H:%M",
+    "%m/%d/%Y %I:%M:%S %p",
+)
+# The years 1 to 9999, in seconds from 1970: what Python, Delta and everyone after them can hold.
+_FIRST: Final = -62_135_596_800
+_LAST: Final = 253_402_300_799
+_TICKS_A_SECOND: Final = {"ms": 1_000, "us": 1_000_000}
 _SMALL_WHOLE: Final = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
 _WHOLE: Final = (*_SMALL_WHOLE, pl.Int64, pl.UInt32, pl.UInt64)
 
@@ -58,7 +68,7 @@ def typed(source: Source, mapped: Mapping[str, str], contract: type[Contract]) -
         value = _parse(pl.col(name), schema[name], targets[canonical])
         values.append(value.alias(canonical))
         if not _always_fits(schema[name], targets[canonical]):
-            losses.append(_Loss(name, canonical, _is_present(name, schema[name]) & value.is_null()))
+            losses.append(_Loss(name, canonical, _is_present(name, schema[name], targets[canonical]) & value.is_null()))
     strangers = [name for name in schema.names() if name not in mapped and name != ROW and schema[name] != pl.Null]
     ours = set(targets).difference(Provenance.column_names())
     losses += [_Loss(name, _key_of_stranger(name, ours), _is_present(name, schema[name])) for name in strangers]
@@ -81,11 +91,13 @@ class _Loss:
 
 def _key_of_stranger(name: str, ours: Collection[str]) -> str:
     """What a column that nobody knows is called in `_rescued_data`: its own name, unless that means another column."""
-    return f"{name} (in the file)" if name in ours else _KEYS.get(name, name)
+    return f"{name} (in the file)" if name in {*ours, LINE_KEY} else _KEYS.get(name, name)
 
 
 def _parse(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:
     """Turn a column into its target type. A value that can't be is null."""
+    if dtype.is_nested() or dtype == pl.Binary:
+        return _null_of(target)
     if target == nw.String:
         text = value.cast(pl.String).str.strip_chars()
         return pl.when(text.str.len_bytes() > 0).then(text)
@@ -102,8 +114,14 @@ def _parse_time(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         text = value.str.strip_chars()
         return pl.coalesce(text.str.to_datetime(form, time_unit="us", strict=False) for form in _TIME_FORMATS)
     if isinstance(dtype, pl.Datetime):
-        return value.dt.replace_time_zone(None).cast(pl.Datetime("us"))
+        return pl.when(_can_be_written(value, dtype)).then(value).dt.replace_time_zone(None).cast(pl.Datetime("us"))
     return pl.lit(None).cast(pl.Datetime("us"))
+
+
+def _can_be_written(time: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
+    """Whether a time is within the years that can be written; all that nanoseconds can hold is."""
+    ticks = _TICKS_A_SECOND.get(dtype.time_unit)
+    return pl.lit(True) if ticks is None else time.to_physical().is_between(_FIRST * ticks, (_LAST + 1) * ticks - 1)
 
 
 def _parse_number(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:
@@ -119,17 +137,20 @@ def _null_of(target: NarwhalsDtype) -> pl.Expr:
 
 
 def _always_fits(dtype: pl.DataType, target: NarwhalsDtype) -> bool:
-    if dtype == pl.Null or target == nw.String:
+    if dtype == pl.Null:
         return True
-    if target == nw.Datetime:
-        return isinstance(dtype, pl.Datetime)
+    if target == nw.String:
+        return not (dtype.is_nested() or dtype == pl.Binary)
     if target == nw.Float64:
         return dtype in (*_WHOLE, pl.Float32, pl.Float64)
     return dtype in _SMALL_WHOLE
 
 
-def _is_present(name: str, dtype: pl.DataType) -> pl.Expr:
+def _is_present(name: str, dtype: pl.DataType, target: NarwhalsDtype | None = None) -> pl.Expr:
     value = pl.col(name)
+    if dtype.is_float() and target is not None and target.is_integer():
+        # In a column of whole numbers NaN is how some writers say that there is none.
+        return value.is_not_nan() & value.is_not_null()
     return value.str.strip_chars().str.len_bytes().fill_null(0) > 0 if dtype == pl.String else value.is_not_null()
 
 
@@ -146,9 +167,7 @@ def _rescue(losses: Sequence[_Loss]) -> pl.Expr:
             return nothing
         pairs = [
             pl.when(pl.col(_lost(place))).then(
-                # {"x":value} without its first five characters and its last is the value as JSON.
-                pl.lit(f"{_as_json(loss.key)}:")
-                + pl.struct(x=_raw(place)).struct.json_encode().str.slice(5).str.head(-1)
+                pl.lit(f"{_as_json(loss.key)}:") + _encoded(_raw(place), rows.schema[_raw(place)])
             )
             for place, loss in enumerate(losses)
         ]
@@ -161,6 +180,27 @@ def _rescue(losses: Sequence[_Loss]) -> pl.Expr:
     parts += [loss.happens.alias(_lost(place)) for place, loss in enumerate(losses)]
     # In Python, batch by batch, so that only what is lost is turned into text: hardly a row loses anything.
     return pl.struct(parts).map_batches(encode, return_dtype=pl.String, is_elementwise=True)
+
+
+def _encoded(name: str, dtype: pl.DataType) -> pl.Expr:
+    """A column's values as JSON, those that JSON has no form for as text."""
+    value = pl.col(name)
+    if dtype == pl.Binary:
+        return _json(value.bin.encode("hex"))
+    if isinstance(dtype, pl.Datetime):
+        fits = _can_be_written(value, dtype)
+        return pl.when(fits).then(_json(pl.when(fits).then(value))).otherwise(_json(value.to_physical()))
+    if dtype.is_nested():
+        # As text, so that its own keys aren't taken for ours.
+        return _json(_json(value))
+    if dtype.is_float():
+        return pl.when(value.is_finite()).then(_json(value)).otherwise(_json(value.cast(pl.String)))
+    return _json(value)
+
+
+def _json(value: pl.Expr) -> pl.Expr:
+    # {"x":value} without its first five characters and its last is the value as JSON.
+    return pl.struct(value.alias("x")).struct.json_encode().str.slice(5).str.head(-1)
 
 
 def _raw(place: int) -> str:

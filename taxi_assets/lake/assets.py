@@ -38,15 +38,21 @@ def table_asset(
 ) -> Callable[[Transform], dg.AssetsDefinition]:
     """Make a transform the asset of a contract's table.
 
-    The transform takes its inputs as lazy frames and returns one, or a MaterializeResult whose value is one.
+    The transform takes its inputs as lazy frames and returns one, or a MaterializeResult whose value is one, or yields
+    such a result to look after it, once it is stored.
     """
 
     def decorate(transform: Transform) -> dg.AssetsDefinition:
         @functools.wraps(transform)
-        def compute(*args: Any, **kwargs: Any) -> Any:
+        def compute(*args: Any, **kwargs: Any) -> Iterator[Any]:
             with one_clear_failure(contract.stored_as().key):
                 result = transform(*args, **kwargs)
-            return dg.MaterializeResult(value=result) if isinstance(result, nw.LazyFrame) else result
+                if isinstance(result, nw.LazyFrame):
+                    yield dg.MaterializeResult(value=result)
+                elif isinstance(result, dg.MaterializeResult):
+                    yield result
+                else:
+                    yield from result
 
         _declare_like(compute, transform)
         made: Any = dg.asset(
@@ -91,10 +97,10 @@ def judged_assets(
                         verdict.results, key=lambda result: result.rows_failing if result.rule.quarantines else -1
                     )
                     raise PublishLimitExceededError(
-                        f"{verdict.rows_quarantined:,} of {verdict.rows:,} rows ({verdict.share_quarantined:.1%}) for "
+                        f"{verdict.rows_quarantined:,} of {verdict.rows:,} rows ({verdict.share_quarantined:.2%}) for "
                         f"{kept.stored_as().key} break rules, above its publish limit of "
                         f"{kept.stored_as().publish_limit:.0%}; most break {worst.rule.name} ({worst.rows_failing:,}). "
-                        "Nothing was published; what was stored before still stands. "
+                        "Neither it nor its quarantine was touched; bronze holds the file. "
                         "Look at the failed checks' example rows; if the file is wrong, replace it in landing."
                     )
             counts = {"rows_judged": verdict.rows, "rows_quarantined": verdict.rows_quarantined}

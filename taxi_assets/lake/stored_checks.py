@@ -134,17 +134,29 @@ def unique_keys(contract: type[Contract]) -> StoredCheck:
 
 
 def no_orphans(
-    contract: type[Contract], columns: Sequence[str], dimension: type[Contract], *, key_column: str = ""
+    contract: type[Contract],
+    columns: Sequence[str],
+    dimension: type[Contract],
+    *,
+    key_column: str = "",
+    besides: Sequence[str] = (),
 ) -> StoredCheck:
-    """Check that every value of some columns stands in a dimension, in its key unless another column is named."""
+    """Check that every value of some columns stands in a dimension, in its key unless another column is named.
+
+    Values that are allowed `besides` stand for what the dimension lacks.
+    """
     target = key_column or dimension.stored_as().keys[0]
 
     def find(stored: Stored) -> Finding:
         rows, members = stored.rows(contract), stored.rows(dimension)
-        orphans = {column: found for column in columns if (found := orphaned_keys(rows, column, members, target))}
+        found = {column: orphaned_keys(rows, column, members, target) for column in columns}
+        orphans = {column: left for column in columns if (left := [key for key in found[column] if key not in besides])}
         says = "; ".join(f"{column}: {found}" for column, found in orphans.items())
         return Finding(not orphans, says or "Every value is in the dimension.", {"orphans": orphans})
 
     where = f"{dimension.stored_as().sql_name}.{target}"
+    besides_it = f", or {' or '.join(besides)}" if besides else ""
     name = f"no_orphans_in_{dimension.stored_as().path[1]}"
-    return StoredCheck(name, contract, f"Every {' and '.join(columns)} is in {where}.", find, reads=(dimension,))
+    return StoredCheck(
+        name, contract, f"Every {' and '.join(columns)} is in {where}{besides_it}.", find, reads=(dimension,)
+    )

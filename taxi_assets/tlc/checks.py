@@ -27,7 +27,7 @@ from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.dim_payment import DimPayment
 from taxi_assets.tlc.silver.dim_zone import DimZone
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.vocabulary import UNKNOWN, Service
 
 _GOLD: Final = (FactTripsBoroughHour, FactTopZones, NycTaxiDaily)
 
@@ -63,7 +63,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             reconciles_with_silver(FactTopZones, ("trip_count",), "total_revenue"),
             reconciles_with_silver(NycTaxiDaily, ("trip_count", "repeat_count")),
             # A borough is no key of dim_zone, whose names are those of the newest month: its own month's lookup tells.
-            no_orphans(FactTripsBoroughHour, ("pickup_borough",), Zones, key_column="borough"),
+            no_orphans(FactTripsBoroughHour, ("pickup_borough",), Zones, key_column="borough", besides=(UNKNOWN,)),
             no_orphans(FactTopZones, ("pickup_location_id",), DimZone),
         ]),
     ]  # fmt: skip

@@ -79,6 +79,8 @@ def test_a_double_that_does_not_fit_its_decimal_fails_and_is_not_nulled(value: f
         (100_000_000.0, False),
         (-100_000_000.0, False),
         (99_999_999.995, False),
+        (99_999_999.994_999, True),
+        (99_999_999.994_999_9, False),
         (0.0, True),
         (1e12, False),
         (inf, False),
@@ -89,6 +91,13 @@ def test_a_double_that_does_not_fit_its_decimal_fails_and_is_not_nulled(value: f
 )
 def test_what_fits_a_decimal_of_ten_digits(value: float | None, fits: bool | None) -> None:  # noqa: FBT001
     assert computed(fits_decimal(VALUE, 10, 2), value=pl.Series([value], dtype=pl.Float64)) == [fits]
+
+
+@pytest.mark.parametrize("step", range(1, 12))
+def test_what_is_said_to_fit_becomes_a_decimal(step: int) -> None:
+    edges = [99_999_999.995 - 0.1**step, -(99_999_999.995 - 0.1**step)]
+    fitting = [edge for edge in edges if computed(fits_decimal(VALUE, 10, 2), value=[edge]) == [True]]
+    assert all(found is not None for found in computed(to_decimal(VALUE, 10, 2), value=fitting or [0.0]))
 
 
 @pytest.mark.parametrize(

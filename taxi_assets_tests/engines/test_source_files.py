@@ -225,7 +225,7 @@ def test_a_column_that_nobody_knows_is_kept_under_its_own_name_where_it_holds_so
         "always_null": pa.nulls(3),
     })  # fmt: skip
     assert rescued(from_parquet(tmp_path, table)) == [
-        {"Surge_Fee": 1.25, "tags": ["a", "b"]},
+        {"Surge_Fee": 1.25, "tags": '["a","b"]'},
         None,
         {"Surge_Fee": 0.0, "note": "night"},
     ]
@@ -347,7 +347,9 @@ def test_columns_whose_name_is_empty_or_repeated_are_kept_by_their_place(tmp_pat
 
 @pytest.mark.parametrize("name", ["source_row", "_line", "_surplus_fields", "_rescued_data", "source_month"])
 def test_a_column_that_is_called_like_one_of_ours_is_kept_like_any_unknown_one(tmp_path: Path, name: str) -> None:
-    expected = [{name: "x"}, {name: "y"}]
+    # `_line` would say that a line was too short.
+    key = "_line (in the file)" if name == "_line" else name
+    expected = [{key: "x"}, {key: "y"}]
     csv = from_csv(tmp_path, f"codeid,{name}\n1,x\n2,y\n")
     parquet = from_parquet(tmp_path, pa.table({"codeid": [1, 2], name: ["x", "y"]}))
     for rows in (csv, parquet):
@@ -385,3 +387,70 @@ def test_rows_are_numbered_without_gaps_in_a_csv_of_several_blocks(tmp_path: Pat
     assert rows["source_row"].equals(pl.Series("source_row", range(1, count + 1), dtype=pl.Int64))
     assert rows["code"].equals(pl.Series("code", range(count), dtype=pl.Int32))
     assert rows["_rescued_data"].null_count() == count
+
+
+# What writers of Parquet do
+
+
+def test_nan_among_whole_numbers_is_how_some_say_that_there_is_none(tmp_path: Path) -> None:
+    rows = from_parquet(tmp_path, pa.table({"codeid": [1.0, float("nan"), None, 2.5]}))
+    assert rows["code"].to_list() == [1, None, None, None]
+    assert rescued(rows) == [None, None, None, {"code": 2.5}]
+
+
+def test_numbers_that_json_has_no_form_for_are_kept_as_text(tmp_path: Path) -> None:
+    infinite, nan = float("inf"), float("nan")
+    rows = from_parquet(tmp_path, pa.table({"codeid": [infinite, -infinite, 1.0], "odd": [nan, 1.5, infinite]}))
+    assert rescued(rows) == [{"code": "inf", "odd": "NaN"}, {"code": "-inf", "odd": 1.5}, {"odd": "inf"}]
+
+
+@pytest.mark.parametrize(("unit", "a_second"), [("ms", 1_000), ("us", 1_000_000)])
+def test_a_time_beyond_the_years_that_can_be_written_is_kept_as_the_number_that_it_is(
+    tmp_path: Path, unit: str, a_second: int
+) -> None:
+    last, first = 253_402_300_799 * a_second, -62_135_596_800 * a_second
+    ticks = [last, last + a_second, first, first - 1, 2**61]
+    rows = from_parquet(tmp_path, pa.table({"at_time": pa.array(ticks, pa.timestamp(unit))}))
+    assert rows["at"].to_list() == [
+        datetime(9999, 12, 31, 23, 59, 59), None, datetime(1, 1, 1), None, None,  # noqa: DTZ001
+    ]  # fmt: skip
+    assert rescued(rows) == [None, {"at": ticks[1]}, None, {"at": ticks[3]}, {"at": ticks[4]}]
+
+
+@pytest.mark.parametrize("text", ["2024-01-10T12:00:00Z", "2024-01-10 12:00", "2024-01-10T12:00:00"])
+def test_times_are_read_in_the_forms_that_programs_write(tmp_path: Path, text: str) -> None:
+    table = pa.table({"at_time": pa.array([text]).dictionary_encode(), "codeid": pa.array(["7"]).dictionary_encode()})
+    rows = from_parquet(tmp_path, table)
+    assert rows.select("at", "code").rows() == [(NOON, 7)]
+
+
+def test_unknown_bytes_lists_and_records_are_kept_and_their_own_keys_taken_for_nothing_of_ours(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "codeid": [1],
+            "blob": pa.array([b"\x00\xff"]),
+            "list": pa.array([[1, 2]]),
+            "record": pa.array([{"amount": 3}]),
+            "word": pa.array([["N"]]),
+        }
+    )
+    rows = from_parquet(tmp_path, table)
+    (kept,) = rescued(rows)
+    assert kept is not None
+    assert kept["blob"] == "00ff"
+    assert {name: json.loads(kept[name]) for name in ("list", "record", "word")} == {
+        "list": [1, 2], "record": {"amount": 3}, "word": ["N"],
+    }  # fmt: skip
+    assert '"amount":' not in rows["_rescued_data"].item()
+
+
+def test_a_repeated_column_name_is_an_error_that_says_which(tmp_path: Path) -> None:
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["codeid", "codeid"])
+    with pytest.raises(LandingError, match=r"things.parquet can't be used: .*more than one column named 'codeid'"):
+        from_parquet(tmp_path, table)
+
+
+def test_a_gzipped_file_under_a_csvs_name_is_told_its_right_name(tmp_path: Path) -> None:
+    (tmp_path / "things.csv").write_bytes(gzip.compress(b"codeid\n1\n"))
+    with pytest.raises(LandingError, match=r"it is gzipped.*Name it .csv.gz"):
+        opened(tmp_path, "things.csv", Format.CSV)

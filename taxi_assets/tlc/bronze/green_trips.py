@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
@@ -24,5 +25,7 @@ class GreenTrips(MeteredTrips, table="tlc_bronze/green_trips", partition=("sourc
 
 
 @table_asset(GreenTrips, partitions_def=MONTHS, tags=service_tag(Service.GREEN))
-def green_trips(context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]) -> dg.MaterializeResult[Any]:
+def green_trips(
+    context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
+) -> Iterator[dg.MaterializeResult[Any]]:
     return read_month(landing, Service.GREEN, Month.parse(context.partition_key), GreenTrips)

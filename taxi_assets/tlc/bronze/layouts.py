@@ -6,7 +6,7 @@ files themselves and TLC's data dictionaries of 2025-03-18.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -97,6 +97,16 @@ def apply_layout(source: Source, layout: Layout) -> dict[str, str]:
     expected = {name: [column for column, meaning in layout.columns.items() if meaning == name] for name in missing}
     listed = "; ".join(f"{' or '.join(columns)} (for {name})" for name, columns in expected.items())
     raise source.file.unusable(
-        f"needed columns are missing: {listed}. It has {', '.join(source.columns)}",
+        f"needed columns are missing: {listed}. It has {_shown(source.columns)}",
         "Fetch it again; if TLC has renamed a column, add the new name to tlc/bronze/layouts.py.",
     )
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Names for a message: not too many, not too long, and nothing that a terminal would obey."""
+    some = [repr(name)[1:-1][:_LONGEST_SHOWN] for name in names[:_MOST_SHOWN]]
+    return ", ".join([*some, f"and {len(names) - _MOST_SHOWN} more"] if len(names) > _MOST_SHOWN else some)
+
+
+_MOST_SHOWN: Final = 40
+_LONGEST_SHOWN: Final = 60

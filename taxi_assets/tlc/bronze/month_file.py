@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ import narwhals.stable.v1 as nw
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.source_files import count_rows, open_source
 from taxi_assets.engines.typed_rows import RESCUED, typed
+from taxi_assets.errors import LandingError
 from taxi_assets.lake.metadata import example_table
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import LandedFile, Landing
@@ -20,18 +22,26 @@ from taxi_assets.tlc.trip_files import TripFiles, find_trip_file
 from taxi_assets.vocabulary import Service
 
 
-def read_month(landing: Landing, service: Service, month: Month, contract: type[Contract]) -> dg.MaterializeResult[Any]:
+def read_month(
+    landing: Landing, service: Service, month: Month, contract: type[Contract]
+) -> Iterator[dg.MaterializeResult[Any]]:
     """Read the month's file: all its rows, and as data version the fingerprint of its bytes.
 
-    Raises LandingError, naming the file and what to do, if there is none or it can't be used.
+    Raises LandingError, naming the file and what to do, if there is none or it can't be used, and after the rows are
+    stored if the file was replaced meanwhile.
     """
     found = find_trip_file(landing, service, month)
     source = open_source(landing, found.file, found.format)
     mapped = apply_layout(source, LAYOUTS[service])
-    return from_file(landing, found.file, typed(source, mapped, contract), month, {
+    yield from_file(landing, found.file, typed(source, mapped, contract), month, {
         "source_columns": [str(column) for column in source.columns],
         "unknown_columns": [column for column in source.columns if column not in mapped],
     })  # fmt: skip
+    if found.file not in landing.files():
+        raise LandingError(
+            f"{found.file.path} was replaced or taken away while it was read: {contract.stored_as().sql_name} may "
+            "hold rows of either. Run the month again."
+        )
 
 
 def from_file(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
@@ -25,5 +26,7 @@ class YellowTrips(MeteredTrips, table="tlc_bronze/yellow_trips", partition=("sou
 
 
 @table_asset(YellowTrips, partitions_def=MONTHS, tags=service_tag(Service.YELLOW))
-def yellow_trips(context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]) -> dg.MaterializeResult[Any]:
+def yellow_trips(
+    context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
+) -> Iterator[dg.MaterializeResult[Any]]:
     return read_month(landing, Service.YELLOW, Month.parse(context.partition_key), YellowTrips)

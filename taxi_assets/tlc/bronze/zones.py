@@ -10,11 +10,11 @@ from typing import Any
 
 import dagster as dg
 
-from taxi_assets.contracts import Contract, Int32, String, column
+from taxi_assets.contracts import Contract, Frame, Int32, String, column
 from taxi_assets.engines.source_files import Format, canonical_names, open_source
 from taxi_assets.engines.typed_rows import Provenance, typed
 from taxi_assets.lake.assets import table_asset
-from taxi_assets.landing import Landing
+from taxi_assets.landing import LandedFile, Landing
 from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.month_file import from_file
 from taxi_assets.tlc.partitions import MONTHS
@@ -49,4 +49,17 @@ def zones(context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing])
     missing = [column for column, name in _COLUMNS.items() if name not in mapped.values()]
     if missing:
         raise lookup.unusable(f"it has no column {', '.join(missing)}; a zone lookup has {', '.join(_COLUMNS)}")
-    return from_file(place, lookup, typed(source, mapped, Zones), Month.parse(context.partition_key), {})
+    rows = typed(source, mapped, Zones)
+    _require_whole(lookup, rows)
+    return from_file(place, lookup, rows, Month.parse(context.partition_key), {})
+
+
+def _require_whole(lookup: LandedFile, rows: Frame) -> None:
+    """See that each row of a lookup has an id of its own, a borough and a zone; raises LandingError if one hasn't."""
+    seen: set[int] = set()
+    for row in rows.collect().rows(named=True):
+        if any(row[name] is None for name in ("location_id", "borough", "zone")):
+            raise lookup.unusable(f"row {row['source_row']} lacks a LocationID (a whole number), Borough or Zone")
+        if row["location_id"] in seen:
+            raise lookup.unusable(f"LocationID {row['location_id']} stands in it twice")
+        seen.add(row["location_id"])

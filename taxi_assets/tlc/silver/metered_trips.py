@@ -38,6 +38,7 @@ PARTS_OF_TOTAL = (
 
 _DICTIONARY = "TLC data dictionaries for yellow and green trip records, 2025-03-18"
 _HALF_A_CENT = 0.005
+_ROUNDS_TO_MAX_FARE = MAX_FARE_USD - _HALF_A_CENT - 0.5e-6
 # Less than this is nothing, once it is rounded to hundredths; of dollars as of miles.
 _LEAST = 0.005
 
@@ -159,7 +160,7 @@ class MeteredTrips(Contract):
     )
     def plausible_fare_amount(cls, fare: nw.Expr) -> nw.Expr:
         """The fare is under 1,000,000 USD."""
-        return fare < MAX_FARE_USD - _HALF_A_CENT
+        return fare < _ROUNDS_TO_MAX_FARE
 
     @rule(
         "trip_distance",
@@ -320,4 +321,4 @@ def _hundredths(name: str) -> nw.Expr:
 
 def _rescues_one_of(names: Sequence[str]) -> str:
     """A pattern for `_rescued_data` that holds a value of one of these columns, or a line that was too short."""
-    return f'"(?:{"|".join([*names, LINE_KEY])})":'
+    return f'"(?:{"|".join([*(name for name in names if name != RESCUED), LINE_KEY])})":'
