@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import gc
 import json
+import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -32,6 +33,7 @@ DONE, FAILED, WRONG_USE = 0, 1, 2
 
 Months = Annotated[list[str], typer.Argument(help="Months: 2024-01, a range 2024-01:2024-06, or several of both.")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON, for a program to read.")]
+_MOST_COLUMNS = 12
 _STATUS_STYLES = {"passed": "green", "warned": "yellow", "failed": "red", "not run": "dim"}
 
 
@@ -53,13 +55,17 @@ def sample(
     from taxi_assets.settings import Settings
 
     folder = landing or Path(_local(Settings.load().landing_root))
-    folder.mkdir(parents=True, exist_ok=True)
-    for month in parse_months(months):
-        for chosen in service or list(Service):
-            with err.status(f"Making {rows:,} rows of {chosen} {month}"):
-                planted = write_month(folder, chosen, month, rows, seed=seed)
-            faults = sum(planted.counts.values())
-            out.print(f"{planted.path}: {rows:,} rows, {faults:,} faults planted", highlight=False)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder} can't be made: {error.strerror}. Name a folder: --landing FOLDER.") from error
+    wanted = [(chosen, month) for month in parse_months(months) for chosen in service or list(Service)]
+    _refuse_to_replace(folder, wanted)
+    for chosen, month in wanted:
+        with err.status(f"Making {rows:,} rows of {chosen} {month}"):
+            planted = write_month(folder, chosen, month, rows, seed=seed)
+        faults = sum(planted.counts.values())
+        out.print(f"{planted.path}: {rows:,} rows, {faults:,} faults planted", highlight=False)
     out.print(f"What was planted is listed in {folder / NOTE}.", highlight=False)
 
 
@@ -74,15 +80,16 @@ def materialize(
     if catalog != "tlc":
         raise UsageError(f"There is no catalog '{catalog}'. There is: tlc.")
     wanted = parse_months(months)
-    from taxi_assets.definitions import landing_of, tlc_month
+    from taxi_assets.definitions import tlc_month
     from taxi_assets.instance import open_instance
+    from taxi_assets.places import landing_of
     from taxi_assets.settings import Settings
     from taxi_assets.tlc.month_runs import run_months
 
     settings = Settings.load()
     landing = landing_of(settings)
     reports = []
-    with err.status("Looking into landing") as status:
+    with (out if out.is_terminal and not json_ else err).status("Looking into landing") as status:
         instance = open_instance(settings.dagster_home)
         for report in run_months(tlc_month, wanted, service or list(Service), landing, instance, status.update):
             reports.append(report)
@@ -100,11 +107,11 @@ def materialize(
 @app.command()
 def tables(json_: Json = False) -> None:
     """List the lake's tables: rows, partitions, version, and what each holds."""
-    from taxi_assets.definitions import lake_of
+    from taxi_assets.places import lake_of
     from taxi_assets.readme_tables import contracts
     from taxi_assets.settings import Settings
 
-    lake = lake_of(Settings.load())
+    lake = lake_of(Settings.load(to_read=True))
     rows = []
     for contract in contracts():
         location = lake.location(contract)
@@ -137,9 +144,9 @@ def checks(month: Annotated[str, typer.Argument(help="A month: 2024-01.")], json
     _show(
         [
             {
+                "status": result.status,
                 "table": result.table,
                 "check": result.name,
-                "status": result.status,
                 "rows_failing": result.rows_failing,
                 "tolerance": result.tolerance,
                 "says": result.says,
@@ -147,7 +154,6 @@ def checks(month: Annotated[str, typer.Argument(help="A month: 2024-01.")], json
             for result in results
         ],
         json_,
-        style=lambda row: _STATUS_STYLES[row["status"]],
     )
 
 
@@ -155,11 +161,11 @@ def checks(month: Annotated[str, typer.Argument(help="A month: 2024-01.")], json
 def sql(query: Annotated[str, typer.Argument(help="One SQL statement of DuckDB's.")], json_: Json = False) -> None:
     """Ask the lake in SQL, read-only: SELECT * FROM tlc_gold.nyc_taxi_daily."""
     from taxi_assets import sql as lake_sql
-    from taxi_assets.definitions import lake_of
+    from taxi_assets.places import lake_of
     from taxi_assets.readme_tables import contracts
     from taxi_assets.settings import Settings
 
-    names, rows = lake_sql.query(lake_of(Settings.load()), contracts(), query)
+    names, rows = lake_sql.query(lake_of(Settings.load(to_read=True)), contracts(), query)
     _show([dict(zip(names, row, strict=True)) for row in rows], json_, names)
 
 
@@ -199,25 +205,38 @@ def _show(
     rows: Sequence[dict[str, Any]],
     as_json: bool,
     columns: Sequence[str] = (),
-    style: Callable[[dict[str, Any]], str] = lambda _row: "",
 ) -> None:
-    """Show rows as a table on a terminal, as tab-separated text in a pipe, or as JSON."""
+    """Show rows as a table on a terminal (record by record, if it is wide), tab-separated in a pipe, or as JSON."""
     names = list(columns or rows[0])
     if as_json:
-        out.print_json(json.dumps(rows, default=str))
+        finite = [{name: _finite(value) for name, value in row.items()} for row in rows]
+        out.print_json(json.dumps(finite, default=str))
     elif not out.is_terminal:
         sys.stdout.writelines(
             "\t".join("" if cell is None else str(cell) for cell in line) + "\n"
             for line in (names, *([row[name] for name in names] for row in rows))
         )
+    elif len(names) > _MOST_COLUMNS:
+        for number, row in enumerate(rows, start=1):
+            out.rule(f"row {number}", align="left")
+            for name in names:
+                out.print(f"[bold]{name}[/bold]  {_plain(_cell(row[name]))}", highlight=False)
     else:
-        table = Table(header_style="bold")
+        table = Table(header_style="bold", expand=False)
         for name in names:
             number = any(isinstance(row[name], (int, float)) for row in rows)
             table.add_column(name, justify="right" if number else "left", overflow="fold")
         for row in rows:
-            table.add_row(*(_plain(_cell(row[name])) for name in names), style=style(row))
+            cells = {name: _plain(_cell(row[name])) for name in names}
+            if "status" in cells:
+                cells["status"] = f"[{_STATUS_STYLES[cells['status']]}]{cells['status']}[/]"
+            table.add_row(*cells.values())
         out.print(table)
+
+
+def _finite(value: Any) -> Any:
+    # JSON has no infinity and no NaN.
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _cell(value: Any) -> str:
@@ -230,6 +249,18 @@ def _plain(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
+
+
+def _refuse_to_replace(folder: Path, wanted: Sequence[tuple[Service, Month]]) -> None:
+    from taxi_assets.sample import read_planted
+
+    samples = read_planted(folder)
+    names = [f"{service}_tripdata_{month}.parquet" for service, month in wanted]
+    real = [name for name in names if (folder / name).exists() and name not in samples]
+    if real:
+        raise UsageError(
+            f"{folder} holds {', '.join(real)}, which is no sample. Nothing was written; name another folder."
+        )
 
 
 def _local(root: str) -> str:

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import dagster as dg
 
-from taxi_assets.engines import ENGINES
 from taxi_assets.jobs import TLC_MONTH, jobs
 from taxi_assets.lake.assets import IO_MANAGER
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
-from taxi_assets.lake.lake import Lake
-from taxi_assets.landing import Landing
+from taxi_assets.places import lake_of, landing_of
 from taxi_assets.runs import RUN_LOG, run_log
 from taxi_assets.sensors import tlc_landing
-from taxi_assets.settings import Settings, object_store_options
+from taxi_assets.settings import Settings
 from taxi_assets.tlc.catalog import ASSETS
 from taxi_assets.tlc.checks import all_checks
-
-
-def lake_of(settings: Settings) -> Lake:
-    """Return the lake that the settings name."""
-    return Lake(settings.lake_root, object_store_options(settings.lake_storage), ENGINES[settings.engine])
-
-
-def landing_of(settings: Settings) -> Landing:
-    """Return the landing that the settings name."""
-    return Landing(settings.landing_root, object_store_options(settings.landing_storage))
 
 
 def build_defs(settings: Settings) -> dg.Definitions:

@@ -5,6 +5,7 @@ A setting that makes no sense is one UsageError, before anything is read or writ
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Literal
@@ -33,8 +34,11 @@ class Settings(BaseSettings):
     dagster_home: str = Field(default="data/dagster", min_length=1, validation_alias="DAGSTER_HOME")
 
     @classmethod
-    def load(cls) -> Settings:
-        """Read the settings. Raises UsageError naming each one that makes no sense."""
+    def load(cls, *, to_read: bool = False) -> Settings:
+        """Read the settings. Raises UsageError naming each one that makes no sense.
+
+        That includes a lake that can't be written, or, for who only wants `to_read` it, one that isn't there.
+        """
         try:
             settings = cls()
         except ValidationError as error:
@@ -43,7 +47,9 @@ class Settings(BaseSettings):
                 for problem in error.errors()
             ]
             raise UsageError(f"Invalid settings: {'; '.join(problems)}.") from None
-        _require_writable(settings.lake_root, "TAXI_LAKE_ROOT")
+        _require_provider(settings.landing_root, settings.landing_storage, "TAXI_LANDING")
+        _require_provider(settings.lake_root, settings.lake_storage, "TAXI_LAKE")
+        (_require_there if to_read else _require_writable)(settings.lake_root, "TAXI_LAKE_ROOT")
         return settings.model_copy(
             update={
                 "landing_root": _absolute(settings.landing_root),
@@ -74,6 +80,35 @@ def _absolute(root: str) -> str:
     return root.rstrip("/") if "://" in root else str(Path(root).expanduser().resolve())
 
 
+def _require_provider(root: str, storage: Storage, variable: str) -> None:
+    scheme = root.partition("://")[0] if "://" in root else "a folder"
+    providers = {
+        "a folder": "local",
+        "s3": "s3",
+        "s3a": "s3",
+        "az": "azure",
+        "abfs": "azure",
+        "abfss": "azure",
+        "gs": "gcs",
+    }
+    needed = providers.get(scheme)
+    if needed is None:
+        raise UsageError(
+            f"{variable}_ROOT is {root}; there is no {scheme}://. Name a folder, or s3://, az:// or gs://."
+        )
+    if storage.provider != needed:
+        raise UsageError(
+            f"{variable}_ROOT is {root}; with it {variable}_STORAGE__PROVIDER must be {needed}, not {storage.provider}."
+        )
+
+
+def _require_there(root: str, variable: str) -> None:
+    if "://" not in root and not Path(root).expanduser().is_dir():
+        raise UsageError(
+            f"There is no lake at {Path(root).expanduser().resolve()}. Materialize a month, or set {variable}."
+        )
+
+
 def _require_writable(root: str, variable: str) -> None:
     if "://" in root:
         return
@@ -90,3 +125,11 @@ def _require_writable(root: str, variable: str) -> None:
         raise UsageError(
             f"{variable} is {root}, which can't be written: {error.strerror}. Name a folder that can be."
         ) from error
+
+
+if __name__ == "__main__":
+    # Before something is started that would show a stack: are the settings sound?
+    try:
+        Settings.load()
+    except UsageError as error:
+        sys.exit(str(error))

@@ -13,9 +13,10 @@ import narwhals.stable.v1 as nw
 import polars as pl
 
 from taxi_assets.contracts import Contract, Frame, Verdict, judge
-from taxi_assets.definitions import build_defs, lake_of
+from taxi_assets.definitions import build_defs
 from taxi_assets.lake.lake import Lake
 from taxi_assets.months import Month
+from taxi_assets.places import lake_of
 from taxi_assets.settings import Settings
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.catalog import keys_for

@@ -40,6 +40,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> str:
 def run(tmp_path: Path, home: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Return a function that runs a command on an empty landing and an empty lake."""
     (tmp_path / "landing").mkdir()
+    (tmp_path / "lake").mkdir()
     monkeypatch.setenv("TAXI_LANDING_ROOT", str(tmp_path / "landing"))
     monkeypatch.setenv("TAXI_LAKE_ROOT", str(tmp_path / "lake"))
     monkeypatch.setenv("DAGSTER_HOME", home)
@@ -200,8 +201,31 @@ def test_sample_writes_a_file_per_service_and_month_and_a_note_of_what_is_plante
     assert str(tmp_path / "made" / NOTE) in outcome.out
 
 
+@pytest.mark.parametrize("command", [["tables"], ["sql", "SELECT 1"]])
+def test_a_lake_that_isnt_there_is_told_rather_than_made(run: Run, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "lake").rmdir()
+    outcome = run(*command)
+    assert outcome.status == 2
+    assert f"There is no lake at {tmp_path / 'lake'}" in only_line(outcome)
+    assert not (tmp_path / "lake").exists()
+
+
+def test_sample_replaces_no_file_that_isnt_a_sample(run: Run, tmp_path: Path) -> None:
+    real = tmp_path / "landing" / "green_tripdata_2024-01.parquet"
+    real.write_bytes(b"TLC's own")
+    outcome = run("sample", "--rows", "10", "2024-01")
+    assert outcome.status == 2
+    assert "green_tripdata_2024-01.parquet" in only_line(outcome)
+    assert (real.read_bytes(), len(list((tmp_path / "landing").iterdir()))) == (b"TLC's own", 1)
+
+
+def test_a_sample_replaces_a_sample(run: Run) -> None:
+    assert [run("sample", "--rows", str(rows), "--service", "green", "2024-01").status for rows in (10, 20)] == [0, 0]
+
+
 def test_sample_needs_a_folder_where_landing_is_a_bucket(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAXI_LANDING_ROOT", "s3://bucket/landing")
+    monkeypatch.setenv("TAXI_LANDING_STORAGE__PROVIDER", "s3")
     outcome = run("sample", "2024-01")
     assert outcome.status == 2
     assert "--landing FOLDER" in only_line(outcome)

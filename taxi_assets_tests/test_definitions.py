@@ -76,7 +76,7 @@ def test_every_rule_is_a_described_check_of_its_services_silver_table(service: s
         key.name: GRAPH.get_check_spec(key) for key in GRAPH.asset_check_keys if key.asset_key == asset_key(contract)
     }
     rules = {rule.name: rule for rule in contract.rules()}
-    assert len(rules) == 15
+    assert rules
     assert rules.keys() < checks.keys()
     for name, rule in rules.items():
         described = checks[name].description or ""

@@ -8,9 +8,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from taxi_assets.definitions import build_defs, landing_of
+from taxi_assets.definitions import build_defs
 from taxi_assets.landing import LandedFile
 from taxi_assets.months import Month
+from taxi_assets.places import landing_of
 from taxi_assets.sensors import Plan, Seen, ServiceMonth, dump, load, plan, tlc_landing
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from taxi_assets.definitions import lake_of, landing_of
 from taxi_assets.errors import UsageError
+from taxi_assets.places import lake_of, landing_of
 from taxi_assets.settings import Settings, object_store_options
 from taxi_assets.tlc.bronze.zones import Zones
 
@@ -52,7 +52,17 @@ def test_relative_roots_are_made_absolute(tmp_path: Path, environment: pytest.Mo
 
 def test_a_url_stays_as_it_is_but_for_a_slash_at_its_end(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("TAXI_LAKE_ROOT", "s3://bucket/lake/")
+    environment.setenv("TAXI_LAKE_STORAGE__PROVIDER", "s3")
     assert Settings.load().lake_root == "s3://bucket/lake"
+
+
+@pytest.mark.parametrize(
+    ("root", "problem"), [("s3://bucket/lake", "TAXI_LAKE_STORAGE__PROVIDER must be s3"), ("s4://bucket", "no s4://")]
+)
+def test_a_url_that_the_storage_doesnt_fit_is_told(environment: pytest.MonkeyPatch, root: str, problem: str) -> None:
+    environment.setenv("TAXI_LAKE_ROOT", root)
+    with pytest.raises(UsageError, match=problem):
+        Settings.load()
 
 
 def test_settings_stand_in_a_dotenv_file_too(tmp_path: Path) -> None:

@@ -59,10 +59,19 @@ def test_columns_of_one_name_are_told_apart_by_who_asks_rather_than_dropped(lake
         ask(lake, "SELECT 1 AS a, 2 AS a")
 
 
+def test_a_table_of_which_nothing_is_stored_yet_is_there_without_rows(lake: Lake) -> None:
+    assert sql.query(lake, [Never], "SELECT * FROM sql_test.never_stored") == (["source_month"], [])
+
+
+def test_the_tables_that_are_listed_are_those_there_are(lake: Lake) -> None:
+    listed = ask(lake, "SELECT table_schema || '.' || table_name FROM information_schema.tables ORDER BY 1")
+    assert listed == [("sql_test.cabs",), ("sql_test.never_stored",)]
+
+
 @pytest.mark.parametrize(
     "statement",
     [
-        "SELECT * FROM sql_test.never_stored",
+        "SELECT * FROM sql_test.unheard_of",
         "SELECT nothing FROM sql_test.cabs",
         "SELEC 1",
         "",

@@ -14,7 +14,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from taxi_assets.contracts import Contract
-from taxi_assets.definitions import build_defs, lake_of, landing_of
+from taxi_assets.definitions import build_defs
+from taxi_assets.places import lake_of, landing_of
 from taxi_assets.settings import Settings
 from taxi_assets.tlc.bronze.green_trips import GreenTrips
 from taxi_assets.tlc.bronze.zones import Zones

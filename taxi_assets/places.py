@@ -1,0 +1,18 @@
+"""The landing and the lake that the settings name."""
+
+from __future__ import annotations
+
+from taxi_assets.engines import ENGINES
+from taxi_assets.lake.lake import Lake
+from taxi_assets.landing import Landing
+from taxi_assets.settings import Settings, object_store_options
+
+
+def lake_of(settings: Settings) -> Lake:
+    """Return the lake that the settings name."""
+    return Lake(settings.lake_root, object_store_options(settings.lake_storage), ENGINES[settings.engine])
+
+
+def landing_of(settings: Settings) -> Landing:
+    """Return the landing that the settings name."""
+    return Landing(settings.landing_root, object_store_options(settings.landing_storage))
