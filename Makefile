@@ -23,7 +23,7 @@ demo: .venv/installed
 	$(BIN)/taxi-assets tables
 	$(BIN)/taxi-assets checks 2024-01
 	@echo "What was quarantined, by the rules that it broke; these faults were planted:"
-	$(BIN)/taxi-assets sql "$(QUARANTINED)"
+	@$(BIN)/taxi-assets sql "$(QUARANTINED)"
 	@echo "Next: make ui, and open http://127.0.0.1:$(PORT)"
 
 ui: .venv/installed
