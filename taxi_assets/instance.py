@@ -1,15 +1,32 @@
-"""The Dagster instance that runs are recorded in: the one that the UI uses, made when the first command needs it."""
+"""The Dagster instance that runs are recorded in: the one that the UI uses, made when the first command needs it.
+
+A run of the command line lives in its process. If that is killed, nothing tells Dagster, and the run would count as
+going on for ever and keep others of its month waiting; so runs say which process they live in, and who comes next ends
+the dead.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
+import socket
 from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 import dagster as dg
+from dagster import DagsterRunStatus, RunsFilter
 from filelock import FileLock
 
 from taxi_assets.errors import UsageError
+
+_HOST: Final = "taxi_assets/host"
+_PROCESS: Final = "taxi_assets/process"
+
+
+def process_tags() -> dict[str, str]:
+    """Tag a run with the process that it lives in."""
+    return {_HOST: socket.gethostname(), _PROCESS: str(os.getpid())}
 
 
 def open_instance(home: str) -> dg.DagsterInstance:
@@ -33,4 +50,28 @@ def open_instance(home: str) -> dg.DagsterInstance:
         instance.get_runs_count()
         instance.all_asset_keys()
         instance.all_instigator_state()
+        _end_dead_runs(instance)
     return instance
+
+
+def _end_dead_runs(instance: dg.DagsterInstance) -> None:
+    going_on = RunsFilter(
+        statuses=[DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING, DagsterRunStatus.STARTED],
+        tags={_HOST: socket.gethostname()},
+    )
+    for run in instance.get_runs(filters=going_on):
+        process = run.tags.get(_PROCESS, "")
+        if process.isdigit() and not _lives(int(process)):
+            instance.report_run_failed(
+                run, f"Process {process}, in which this run lived, is gone. Run the month again."
+            )
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import dagster as dg
 
+from taxi_assets.instance import process_tags
 from taxi_assets.run_records import kept_connections
 
 CODE_LOCATION: Final = "taxi_assets"
@@ -75,6 +76,7 @@ def run_partition(
 
     all_tags = {
         **tags,
+        **process_tags(),
         **job().get_tags_for_partition_key(partition_key, selected_asset_keys=assets),
         ".dagster/repository": f"__repository__@{CODE_LOCATION}",
         "dagster/code_location": CODE_LOCATION,

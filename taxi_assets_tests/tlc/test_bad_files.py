@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -16,9 +17,12 @@ import dagster as dg
 import polars as pl
 import pytest
 
+import taxi_assets
 from taxi_assets.definitions import build_defs
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.landing import LandedFile, Landing
 from taxi_assets.tlc.bronze.green_trips import GreenTrips
+from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.silver.green_trips import GreenTrips as SilverGreenTrips
 from taxi_assets.tlc.silver.green_trips import GreenTripsQuarantine
 from taxi_assets.vocabulary import Service
@@ -274,3 +278,59 @@ def test_a_materialization_names_the_columns_that_nobody_knows(
 ) -> None:
     (event,) = odd[1].asset_materializations_for_node("tlc_bronze__green_trips")
     assert event.metadata["unknown_columns"].value == ["surge_fee"]
+
+
+# The zone lookup, and files that change under the reader
+
+
+LOOKUP = (Path(taxi_assets.__file__).parent / "tlc" / "bronze" / "taxi_zone_lookup.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("lookup", "problem"),
+    [
+        (LOOKUP + '5,"Queens","Twice","Boro Zone"\n', "LocationID 5 stands in it twice"),
+        (LOOKUP.replace('1,"EWR"', 'one,"EWR"'), "row 1 lacks a LocationID"),
+        (LOOKUP.replace('"Newark Airport"', '""'), "row 1 lacks a LocationID .*Borough or Zone"),
+        (LOOKUP.replace('"Borough"', '"Boro"'), "it has no column borough"),
+        ("LocationID,Borough,Zone,service_zone\n", "no rows"),
+    ],
+)
+def test_a_broken_zone_lookup_is_one_message_and_the_months_zones_stay(
+    workspace: Workspace, lookup: str, problem: str
+) -> None:
+    workspace.land(Service.GREEN, trips(5))
+    assert workspace.run(Service.GREEN).success
+    (workspace.landing / "taxi_zone_lookup.csv").write_text(lookup)
+    message = only_message(workspace, workspace.run(Service.GREEN))
+    assert message.startswith("taxi_zone_lookup.csv can't be used: ")
+    assert re.search(problem, message)
+    assert workspace.lake.row_count(Zones) == 265
+
+
+def test_a_lookup_without_the_unknown_zone_leaves_trips_there_unknown_and_the_run_green(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, [*trips(5), *trips(1, pickup_location_id=264, passenger_count=2)])
+    (workspace.landing / "taxi_zone_lookup.csv").write_text(
+        "".join(line for line in LOOKUP.splitlines(keepends=True) if not line.startswith("264,"))
+    )
+    result = workspace.run(Service.GREEN)
+    assert result.success, workspace.failures(result)
+
+
+def test_a_file_that_is_replaced_while_it_is_read_fails_the_run_and_says_to_run_it_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = workspace.landing / f"{NAME}.csv"
+    path.write_bytes(as_csv(frame(5)))
+    fingerprint = Landing.fingerprint
+
+    def fingerprint_before_another_lands(landing: Landing, file: LandedFile) -> str:
+        found = fingerprint(landing, file)
+        if file.name == path.name:
+            path.write_bytes(as_csv(frame(7)))
+        return found
+
+    monkeypatch.setattr(Landing, "fingerprint", fingerprint_before_another_lands)
+    message = only_message(workspace, run_bronze(workspace))
+    assert f"{path.name} was replaced or taken away while it was read" in message
+    assert "Run the month again." in message

@@ -1,0 +1,53 @@
+"""Claims about the instance: who makes it, and that runs of processes that were killed don't go on for ever."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster import DagsterRunStatus
+
+from taxi_assets.instance import open_instance, process_tags
+
+pytestmark = pytest.mark.fast
+
+
+def a_run(instance: dg.DagsterInstance, tags: dict[str, str]) -> str:
+    @dg.job
+    def something() -> None: ...
+
+    return instance.create_run_for_job(something, status=DagsterRunStatus.STARTED, tags=tags).run_id
+
+
+def test_a_new_instance_has_the_projects_configuration_and_an_old_one_keeps_its_own(tmp_path: Path) -> None:
+    open_instance(str(tmp_path / "new")).dispose()
+    assert "tag_concurrency_limits" in (tmp_path / "new" / "dagster.yaml").read_text()
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    open_instance(str(tmp_path / "old")).dispose()
+    assert (tmp_path / "old" / "dagster.yaml").read_text() == "telemetry:\n  enabled: false\n"
+
+
+def test_a_run_whose_process_was_killed_has_failed_for_who_comes_next_and_one_that_lives_goes_on(
+    tmp_path: Path,
+) -> None:
+    killed = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    with open_instance(str(tmp_path)) as instance:
+        dead = a_run(instance, {**process_tags(), "taxi_assets/process": str(killed.pid)})
+        elsewhere = a_run(instance, {"taxi_assets/host": "another", "taxi_assets/process": str(killed.pid)})
+        living = a_run(instance, process_tags())
+        untagged = a_run(instance, {})
+    assert process_tags()["taxi_assets/process"] == str(os.getpid())
+    with open_instance(str(tmp_path)) as instance:
+        found = {run.run_id: run.status for run in instance.get_runs()}
+    going_on = DagsterRunStatus.STARTED
+    assert found == {
+        dead: DagsterRunStatus.FAILURE, elsewhere: going_on, living: going_on, untagged: going_on,
+    }  # fmt: skip
