@@ -68,10 +68,6 @@ class TripFiles:
                 unread.append(file.path)
         return cls({key: tuple(found) for key, found in sorted(by_month.items())}, tuple(unread))
 
-    def months_of(self, service: Service) -> list[Month]:
-        """List the months that have a file of this service."""
-        return [month for owner, month in self.by_month if owner is service]
-
 
 def find_trip_file(landing: Landing, service: Service, month: Month) -> TripFile:
     """Return the one file of a service's month. Raises LandingError if there is none, or more than one."""

@@ -83,8 +83,11 @@ def test_the_months_of_a_service_are_listed_in_order() -> None:
     found = TripFiles.of(
         landed("green_tripdata_2024-02.csv", "green_tripdata_2023-12.parquet", "yellow_tripdata_2024-01.parquet")
     )
-    assert found.months_of(Service.GREEN) == [Month(2023, 12), Month(2024, 2)]
-    assert found.months_of(Service.YELLOW) == [Month(2024, 1)]
+    assert list(found.by_month) == [
+        (Service.GREEN, Month(2023, 12)),
+        (Service.GREEN, Month(2024, 2)),
+        (Service.YELLOW, Month(2024, 1)),
+    ]
 
 
 def test_a_months_file_is_found_however_deep_it_stands(tmp_path: Path) -> None:

@@ -13,6 +13,9 @@ from typing import Final
 from taxi_assets.engines.source_files import Source, canonical_names
 from taxi_assets.vocabulary import Service
 
+_MOST_SHOWN: Final = 40
+_LONGEST_SHOWN: Final = 60
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -106,7 +109,3 @@ def _shown(names: Sequence[str]) -> str:
     """Names for a message: not too many, not too long, and nothing that a terminal would obey."""
     some = [repr(name)[1:-1][:_LONGEST_SHOWN] for name in names[:_MOST_SHOWN]]
     return ", ".join([*some, f"and {len(names) - _MOST_SHOWN} more"] if len(names) > _MOST_SHOWN else some)
-
-
-_MOST_SHOWN: Final = 40
-_LONGEST_SHOWN: Final = 60
