@@ -100,7 +100,7 @@ def judged_assets(
                         f"{verdict.rows_quarantined:,} of {verdict.rows:,} rows ({verdict.share_quarantined:.2%}) for "
                         f"{kept.stored_as().key} break rules, above its publish limit of "
                         f"{kept.stored_as().publish_limit:.0%}; most break {worst.rule.name} ({worst.rows_failing:,}). "
-                        "Neither it nor its quarantine was touched; bronze holds the file. "
+                        "Nothing was published: it and its quarantine stand as before, bronze holds the file. "
                         "Look at the failed checks' example rows; if the file is wrong, replace it in landing."
                     )
             counts = {"rows_judged": verdict.rows, "rows_quarantined": verdict.rows_quarantined}

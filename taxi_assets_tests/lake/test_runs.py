@@ -125,7 +125,7 @@ def test_over_the_publish_limit_the_month_stays_as_it_was_and_the_run_fails(work
     result = workspace.run(Service.GREEN)
     assert not result.success
     (message,) = workspace.failures(result)
-    assert message.startswith("11 of 20 rows (55.0%) for tlc_silver/green_trips break rules")
+    assert message.startswith("11 of 20 rows (55.00%) for tlc_silver/green_trips break rules")
     assert "publish limit of 50%" in message
     assert "positive_fare_amount (11)" in message
     assert "Nothing was published" in message
