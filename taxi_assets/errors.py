@@ -6,6 +6,11 @@ A programming error is none of these: it keeps its own type and its stack.
 from __future__ import annotations
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of another library's error, where it says what is wrong; its type if it is mute."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
 class TaxiAssetsError(Exception):
     """Base of all errors whose message is written for the user; the command line prints only the message."""
 

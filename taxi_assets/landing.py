@@ -15,7 +15,7 @@ from typing import Final
 import obstore
 from obstore.store import ObjectStore
 
-from taxi_assets.errors import LandingError
+from taxi_assets.errors import LandingError, first_line
 from taxi_assets.object_store import open_store
 
 _BLOCK: Final = 4 * 1024 * 1024
@@ -87,8 +87,7 @@ class Landing:
         return digest.hexdigest()
 
     def _unreachable(self, error: Exception) -> LandingError:
-        first_line = str(error).strip().splitlines()[0]
         return LandingError(
-            f"Landing at {self.root} can't be listed: {first_line}. "
+            f"Landing at {self.root} can't be listed: {first_line(error)}. "
             "Set TAXI_LANDING_ROOT to the folder or bucket that holds the monthly files."
         )

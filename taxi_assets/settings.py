@@ -1,6 +1,7 @@
 """All that can be set from outside, in one place: environment variables with the prefix TAXI_, or a file ``.env``.
 
-A setting that makes no sense is one UsageError, before anything is read or written.
+A setting that makes no sense is one UsageError, before any file or table is touched; the lake's folder is made if need
+be.
 """
 
 from __future__ import annotations

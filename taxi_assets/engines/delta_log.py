@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
@@ -21,7 +22,7 @@ from deltalake.schema import ArrayType, PrimitiveType
 from deltalake.transaction import AddAction
 
 from taxi_assets.contracts import Column, Contract
-from taxi_assets.errors import ContractError, LakeError
+from taxi_assets.errors import ContractError, LakeError, first_line
 
 _T = TypeVar("_T")
 _TRIES: Final = 30
@@ -53,7 +54,7 @@ class DeltaLocation:
             return None
         except DeltaError as error:
             raise LakeError(
-                f"The Delta table at {self.uri} can't be read: {_first_line(error)}. Its log is damaged: look at the "
+                f"The Delta table at {self.uri} can't be read: {first_line(error)}. Its log is damaged: look at the "
                 "newest files in its folder _delta_log; an entry that was cut off can be moved away."
             ) from error
 
@@ -178,7 +179,7 @@ def retry_on_conflict(commit: Callable[[], _T], uri: str) -> _T:
             time.sleep(random.uniform(0, min(_LONGEST_WAIT_SECONDS, 0.02 * 2**attempt)))  # noqa: S311
     raise LakeError(
         f"{uri} is being written by so many others that {_TRIES} tries to commit failed. Run this again. "
-        f"The last conflict: {_first_line(conflict)}"
+        f"The last conflict: {first_line(conflict)}"
     ) from conflict
 
 
@@ -191,12 +192,14 @@ def statistics_json(rows: int, columns: Mapping[str, tuple[Any, Any, int | None]
 
 
 def _is_bound(value: Any) -> bool:
-    # JSON has no infinity, and a log that holds one can't be read by anyone.
-    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
+    """Whether a value can stand in the log as it is: a bound rounded inwards would make readers skip its row."""
+    if isinstance(value, float):
+        # JSON has no infinity, and a log that holds one can't be read by anyone.
+        return math.isfinite(value)
+    return value is not None and not (isinstance(value, Decimal) and Decimal(str(float(value))) != value)
 
 
 def _statistic(value: Any) -> Any:
-    # Decimals go as JSON numbers; the values in a table have at most 18 digits, of which a double keeps 15.
     if hasattr(value, "isoformat"):
         return value.isoformat(timespec="microseconds") if hasattr(value, "hour") else value.isoformat()
     return value if isinstance(value, (int, float, str)) else float(value)
@@ -228,7 +231,3 @@ def _require_contract(contract: type[Contract], table: DeltaTable, uri: str) -> 
         f"{'; '.join(changes)}. Nothing was written. "
         "Move the table away and materialize its partitions again."
     )
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

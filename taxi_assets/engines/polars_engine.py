@@ -28,7 +28,7 @@ from taxi_assets.engines.delta_log import (
 from taxi_assets.engines.engine import Members, Partition, Written
 from taxi_assets.engines.parquet_footer import read_footer, statistics
 from taxi_assets.engines.polars_rows import find_repeats_and_members, look_up
-from taxi_assets.errors import ContractError, LakeError, UnreadableRowsError
+from taxi_assets.errors import ContractError, LakeError, UnreadableRowsError, first_line
 from taxi_assets.object_store import open_store
 
 # Streams where it can, so that memory doesn't grow with the month; Narwhals' own `collect` follows it too.
@@ -90,12 +90,11 @@ class PolarsEngine:
             )
             version = replace_partition(location, contract, partition, [added])
         except BaseException as error:
-            # A commit that was cut short may have been made all the same; its file must stand.
-            if path not in {file.path for file in location.files(partition)}:
+            if not _may_be_committed(location, partition, path):
                 _delete_quietly(store, path)
             if _is_of_the_place(error):
                 raise LakeError(
-                    f"{location.uri} can't be written: {_first_line(error)}. What was stored before still stands. "
+                    f"{location.uri} can't be written: {first_line(error)}. What was stored before still stands. "
                     "Make room or mend the place, and run this again."
                 ) from error
             if _is_of_what_was_read(error):
@@ -166,6 +165,15 @@ def _delta_statistics(footer: pq.FileMetaData) -> str:
     return statistics_json(footer.num_rows, columns)
 
 
+def _may_be_committed(location: DeltaLocation, partition: Partition, path: str) -> bool:
+    """Whether a file must stand: a commit that was cut short may have been made all the same."""
+    try:
+        return path in {file.path for file in location.files(partition)}
+    except LakeError:
+        # Who can't read the log can't know; and the error that led here is the one to be told.
+        return True
+
+
 def _is_of_the_place(error: BaseException) -> bool:
     """Whether an error is the disk's or the store's that is written to; Polars has it in the text only."""
     if not isinstance(error, (OSError, pl.exceptions.PolarsError)):
@@ -180,13 +188,9 @@ def _is_of_what_was_read(error: BaseException) -> bool:
     return isinstance(error, (OSError, pl.exceptions.PolarsError)) or type(error).__name__ == "PanicException"
 
 
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
-
-
 def _explained(error: BaseException) -> str:
     """Say what Polars found wrong with what it read."""
-    found = _first_line(error)
+    found = first_line(error)
     return _FINDINGS.get(found, f"it is damaged and can't be read to its end ({found})")
 
 

@@ -16,7 +16,7 @@ import polars.selectors as cs
 
 from taxi_assets.engines.csv_lines import ROW, lines, scan_rows, split_header
 from taxi_assets.engines.parquet_footer import read_footer
-from taxi_assets.errors import LandingError
+from taxi_assets.errors import LandingError, first_line
 from taxi_assets.landing import LandedFile, Landing
 
 _GZIP = b"\x1f\x8b"
@@ -43,11 +43,16 @@ class Source:
 def open_source(landing: Landing, file: LandedFile, file_format: Format) -> Source:
     """Open a file, and see that it is what its name says.
 
-    Raises LandingError, with file, problem and remedy, if it's empty, cut off, an error page, or has no rows.
+    Raises LandingError, with file, problem and remedy, if it's gone, empty, cut off, an error page, or has no rows.
     """
     if file.size == 0:
         raise file.unusable("it is empty (0 bytes)")
-    return _open_parquet(landing, file) if file_format is Format.PARQUET else _open_csv(landing, file, file_format)
+    try:
+        return _open_parquet(landing, file) if file_format is Format.PARQUET else _open_csv(landing, file, file_format)
+    except (OSError, obstore.exceptions.BaseError) as error:
+        raise file.unusable(
+            f"it can't be read ({first_line(error)})", "See that it is there and may be read."
+        ) from error
 
 
 def count_rows(landing: Landing, file: LandedFile, file_format: Format) -> int:

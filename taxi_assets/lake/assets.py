@@ -81,8 +81,8 @@ def judged_assets(
     """Make a transform the assets of two tables, judged by the rules of `kept` before anything is written.
 
     The transform returns all rows with what both contracts and the rules need. `row_id` numbers them, `recognised_by`
-    are columns by which a person knows a row again in the examples. Each rule becomes
-    a check of `kept`; above its publish limit neither table is touched and the run fails.
+    are columns by which a person knows a row again in the examples. Each rule becomes a check of `kept`; above its
+    publish limit neither table is touched and the run fails.
     """
 
     def decorate(transform: Transform) -> dg.AssetsDefinition:

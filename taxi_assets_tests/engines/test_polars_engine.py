@@ -37,6 +37,7 @@ from taxi_assets.contracts import (
     column,
 )
 from taxi_assets.engines import ENGINES, DeltaLocation, engine_of, polars_engine
+from taxi_assets.engines.delta_log import statistics_json
 from taxi_assets.errors import ContractError, LakeError, UnreadableRowsError
 
 pytestmark = pytest.mark.fast
@@ -469,6 +470,28 @@ def test_a_write_that_is_cut_short_after_its_commit_keeps_the_file_that_the_comm
         ENGINE.replace(Sales, at, sales(sale(1), sale(2)), {"day": MONDAY})
 
     assert read(Sales, at)["number"].to_list() == [1, 2]
+
+
+def test_a_decimal_that_a_double_would_round_is_no_bound_of_its_file() -> None:
+    exact, rounded = Exact("1234567.89"), Exact("9999999999999999.99")
+
+    found = json.loads(statistics_json(1, {"exact": (exact, exact, 0), "rounded": (rounded, rounded, 0)}))
+
+    assert (found["minValues"], found["maxValues"]) == ({"exact": 1234567.89}, {"exact": 1234567.89})
+
+
+def test_a_failed_write_tells_its_own_error_though_the_log_cant_be_read_either(
+    at: DeltaLocation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ENGINE.replace(Sales, at, sales(sale(1)), {"day": MONDAY})
+
+    def damage_the_log_and_fail(*_arguments: Any) -> int:
+        (Path(at.uri) / "_delta_log" / f"{2:020}.json").write_text("{")
+        raise LakeError("the error that led here")
+
+    monkeypatch.setattr(polars_engine, "replace_partition", damage_the_log_and_fail)
+    with pytest.raises(LakeError, match="the error that led here"):
+        ENGINE.replace(Sales, at, sales(sale(2)), {"day": MONDAY})
 
 
 # --- what Narwhals can't say

@@ -23,7 +23,7 @@ from taxi_assets.contracts import Float64, Int32, LocalTime, String, column
 from taxi_assets.engines.source_files import Format, Source, canonical_names, count_rows, open_source
 from taxi_assets.engines.typed_rows import Provenance, typed
 from taxi_assets.errors import LandingError
-from taxi_assets.landing import Landing
+from taxi_assets.landing import LandedFile, Landing
 
 pytestmark = pytest.mark.fast
 
@@ -454,3 +454,12 @@ def test_a_gzipped_file_under_a_csvs_name_is_told_its_right_name(tmp_path: Path)
     (tmp_path / "things.csv").write_bytes(gzip.compress(b"codeid\n1\n"))
     with pytest.raises(LandingError, match=r"it is gzipped.*Name it .csv.gz"):
         opened(tmp_path, "things.csv", Format.CSV)
+
+
+@pytest.mark.parametrize("file_format", Format)
+def test_a_file_that_is_gone_since_it_was_listed_is_one_error_that_names_it(
+    tmp_path: Path, file_format: Format
+) -> None:
+    gone = LandedFile(f"things.{file_format}", 100, "before")
+    with pytest.raises(LandingError, match=rf"things\.{file_format} can't be used: it can't be read .*may be read"):
+        open_source(Landing(str(tmp_path), {}), gone, file_format)
