@@ -56,5 +56,5 @@ clean:
 	touch $@
 
 .venv/dev: .venv/installed
-	$(BIN)/pip install --quiet --constraint requirements.lock --editable .[dev]
+	$(BIN)/pip install --quiet --constraint requirements.lock --editable .[dev,spark]
 	touch $@

@@ -6,18 +6,43 @@ be.
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from dagster_deltalake import AzureConfig, GcsConfig, LocalConfig, S3Config
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, DirectoryPath, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from taxi_assets.errors import UsageError
 
 Storage = Annotated[LocalConfig | S3Config | AzureConfig | GcsConfig, Field(discriminator="provider")]
+
+
+class SparkSettings(BaseModel):
+    """Which Spark computes, where `engine` is spark: ``TAXI_SPARK__MASTER`` and so on.
+
+    `conf` is JSON of any settings of Spark's, as ``{"spark.executor.memory": "4g"}``; `jars` a folder of Delta's jars.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    master: str = Field(default="local[*]", min_length=1)
+    conf: dict[str, str] = Field(default={}, repr=False)
+    jars: DirectoryPath | None = None
+
+    @field_validator("conf", mode="before")
+    @classmethod
+    def _as_text(cls, conf: Any) -> Any:
+        """Take numbers and booleans as they stand in JSON, and nothing that isn't a setting of Spark's."""
+        if not isinstance(conf, dict):
+            return conf
+        strange = [name for name in conf if not name.startswith("spark.")]
+        if strange:
+            raise ValueError(f"{', '.join(strange)} is no setting of Spark's; their names begin with 'spark.'")
+        return {name: value if isinstance(value, str) else json.dumps(value) for name, value in conf.items()}
 
 
 class Settings(BaseSettings):
@@ -31,7 +56,8 @@ class Settings(BaseSettings):
     landing_storage: Storage = Field(default=LocalConfig(), repr=False)
     lake_root: str = Field(default="data/lake", min_length=1)
     lake_storage: Storage = Field(default=LocalConfig(), repr=False)
-    engine: Literal["polars"] = "polars"
+    engine: Literal["polars", "spark"] = "polars"
+    spark: SparkSettings = Field(default_factory=SparkSettings)
     dagster_home: str = Field(default="data/dagster", min_length=1, validation_alias="DAGSTER_HOME")
 
     @classmethod

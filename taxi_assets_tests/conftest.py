@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -15,15 +16,27 @@ import pytest
 os.environ["TAXI_LAKE_ROOT"] = tempfile.mkdtemp(prefix="taxi-assets-lake-")
 os.environ["TAXI_LANDING_ROOT"] = tempfile.mkdtemp(prefix="taxi-assets-landing-")
 
+from taxi_assets.engines import Engine, PolarsEngine, spark_engine
+from taxi_assets.errors import TaxiAssetsError
 from taxi_assets_tests.scenario import Workspace
 
 # What a test of the full tier may need of the machine, by fixture. TAXI_REQUIRE names those whose absence is an error.
 _REQUIRED = set(filter(None, os.environ.get("TAXI_REQUIRE", "").split(",")))
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that asks for an `engine` on each: on Polars in the fast tier, on Spark in the full one.
+
+    Such a test has no mark of a tier itself, nor has its module.
+    """
+    if "engine" in metafunc.fixturenames:
+        on_each = [pytest.param("polars", marks=pytest.mark.fast), pytest.param("spark", marks=pytest.mark.full)]
+        metafunc.parametrize("engine", on_each, indirect=True)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Hold every test to a tier, and keep what is slow or needs more than the repository out of the fast one."""
-    slow = {"real_data", "browser"}
+    slow = {"real_data", "browser", "spark"}
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         fast, full = item.get_closest_marker("fast"), item.get_closest_marker("full")
@@ -49,6 +62,24 @@ def browser() -> str:
     return found or _absent("browser", "there is no Chromium on this machine")
 
 
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """Return the engine on a Spark of this process, started once for all tests."""
+    try:
+        found = spark_engine("local[*]", {}, None, tmp_path_factory.mktemp("spark") / "spark.log")
+        found.session()  # type: ignore[attr-defined]
+    except TaxiAssetsError as error:
+        return _absent("spark", f"Spark can't be started, so nothing is tested on it. {error}")
+    return found
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """Return the engine that `pytest_generate_tests` names."""
+    found: Engine = PolarsEngine() if request.param == "polars" else request.getfixturevalue("spark")
+    return found
+
+
 @pytest.fixture
 def instance() -> Iterator[dg.DagsterInstance]:
     """Return a Dagster instance that is gone after the test."""
@@ -62,7 +93,7 @@ def workspace(tmp_path: Path, instance: dg.DagsterInstance) -> Workspace:
     return Workspace.below(tmp_path, instance)
 
 
-def _absent(need: str, problem: str) -> Path:
+def _absent(need: str, problem: str) -> Any:
     if need in _REQUIRED:
         pytest.fail(f"{problem}; here it is required (TAXI_REQUIRE)")
     pytest.skip(f"{problem}; this test needs it")

@@ -14,6 +14,7 @@ import polars as pl
 
 from taxi_assets.contracts import Contract, Frame, Verdict, judge
 from taxi_assets.definitions import build_defs
+from taxi_assets.engines import Engine, PolarsEngine
 from taxi_assets.lake.lake import Lake
 from taxi_assets.months import Month
 from taxi_assets.places import lake_of
@@ -25,6 +26,7 @@ from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 from taxi_assets.vocabulary import Service
 
 MONTH = Month(2024, 1)
+POLARS = PolarsEngine()
 PART_OF_ITS_OWN = {Service.YELLOW: "airport_fee", Service.GREEN: "ehail_fee"}
 
 # The column names of TLC's files for the names of the contract, where they differ; yellow's times begin with t, green's
@@ -77,7 +79,21 @@ def trips(count: int, **changes: Any) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def bronze(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH) -> Frame:
+def on(engine: Engine, frame: pl.LazyFrame) -> Frame:
+    """Return a frame as one of some engine's."""
+    if isinstance(engine, PolarsEngine):
+        return nw.from_native(frame)
+    found: Frame = nw.from_native(engine.session().createDataFrame(frame.collect().to_arrow()))  # type: ignore[attr-defined]
+    return found
+
+
+def collected(frame: Frame) -> pl.DataFrame:
+    """Return a frame's rows, whichever engine computes them."""
+    found: pl.DataFrame = frame.collect(backend="polars").to_native()
+    return found
+
+
+def bronze(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH, engine: Engine = POLARS) -> Frame:
     """Return trips as the month's bronze rows; `source_row` counts them, columns that aren't given are null."""
     contract = BRONZE_TRIPS[service]
     about = {
@@ -87,30 +103,33 @@ def bronze(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONT
         "source_month": month.first_day,
     }
     full = [{**about, "source_row": number, **row} for number, row in enumerate(rows, start=1)]
-    return nw.from_native(pl.LazyFrame(full, schema=_polars_schema(contract)))
+    return on(engine, pl.LazyFrame(full, schema=_polars_schema(contract)))
 
 
-def zones() -> Frame:
+def zones(engine: Engine = POLARS) -> Frame:
     """Return a lookup of zones 1 to 265; tests ask for 132, JFK in Queens, and 161, Midtown in Manhattan."""
     names = {132: ("Queens", "JFK Airport"), 161: ("Manhattan", "Midtown Center"), 264: ("Unknown", "N/A")}
     rows = [(zone, *names.get(zone, ("Brooklyn", f"Zone {zone}"))) for zone in range(1, 266)]
     schema = {"location_id": pl.Int32, "borough": pl.String, "zone": pl.String}
-    return nw.from_native(pl.LazyFrame(rows, schema=schema, orient="row"))
+    return on(engine, pl.LazyFrame(rows, schema=schema, orient="row"))
 
 
-def enriched(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH) -> Frame:
+def enriched(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH, engine: Engine = POLARS) -> Frame:
     """Return trips with all that silver and its rules need."""
-    return enrich(bronze(service, rows, month), zones(), parts=(*PARTS_OF_TOTAL, PART_OF_ITS_OWN[service]))
+    parts = (*PARTS_OF_TOTAL, PART_OF_ITS_OWN[service])
+    return enrich(bronze(service, rows, month, engine), zones(engine), parts=parts)
 
 
-def judged(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH) -> Verdict:
+def judged(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH, engine: Engine = POLARS) -> Verdict:
     """Return the verdict of the service's silver contract on some trips."""
-    return judge(SILVER_TRIPS[service], enriched(service, rows, month), row_id="source_row")
+    return judge(SILVER_TRIPS[service], enriched(service, rows, month, engine), row_id="source_row")
 
 
-def broken_rules(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH) -> set[str]:
+def broken_rules(
+    service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH, engine: Engine = POLARS
+) -> set[str]:
     """Return the names of the rules that at least one of some trips breaks."""
-    return {result.rule.name for result in judged(service, rows, month).results if result.rows_failing}
+    return {result.rule.name for result in judged(service, rows, month, engine).results if result.rows_failing}
 
 
 def in_file_columns(service: Service, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import pytest
 
 from taxi_assets import sql
 from taxi_assets.contracts import Contract, Date, String, column
-from taxi_assets.engines import ENGINES
+from taxi_assets.engines import PolarsEngine
 from taxi_assets.errors import UsageError
 from taxi_assets.lake.lake import Lake
 
@@ -35,7 +35,7 @@ class Never(Contract, table="sql_test/never_stored", partition=("source_month",)
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    lake = Lake(str(tmp_path_factory.mktemp("lake")), {}, ENGINES["polars"])
+    lake = Lake(str(tmp_path_factory.mktemp("lake")), {}, PolarsEngine())
     rows = nw.from_native(pl.LazyFrame({"name": ["a", "b"], "source_month": [MONTH, MONTH]}))
     lake.engine.replace(Cabs, lake.location(Cabs), rows, {"source_month": MONTH})
     return lake

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import narwhals.stable.v1 as nw
 
-from taxi_assets.contracts import Column, Contract, Frame
+from taxi_assets.contracts import Column, Contract, Frame, duplicated_keys
 from taxi_assets.engines.rounding import to_decimal
 from taxi_assets.errors import ContractError
 
@@ -25,6 +25,19 @@ def conform(contract: type[Contract], frame: Frame) -> Frame:
             "Its transform must give every column of its contract."
         )
     return frame.select(*(_cast(column, schema[column.name]) for column in contract.columns()))
+
+
+def require_upsertable(contract: type[Contract], rows: Frame) -> None:
+    """Raise ContractError unless a contract says how its rows are told apart, and the rows have each key once."""
+    stored_as = contract.stored_as()
+    if not (stored_as.keys and stored_as.sequence):
+        raise ContractError(f"{contract.__name__} has no partition=, and no keys= and sequence= to be upserted by.")
+    repeated = duplicated_keys(contract, rows)
+    if repeated:
+        raise ContractError(
+            f"{repeated} keys of {stored_as.key} ({', '.join(stored_as.keys)}) stand in several rows of one upsert. "
+            "Its transform must give each key once."
+        )
 
 
 def _cast(column: Column, actual: nw.dtypes.DType) -> nw.Expr:

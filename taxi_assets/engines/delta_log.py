@@ -27,6 +27,7 @@ from taxi_assets.errors import ContractError, LakeError, first_line
 _T = TypeVar("_T")
 _TRIES: Final = 30
 _LONGEST_WAIT_SECONDS: Final = 2.0
+_COMMITS_LOOKED_THROUGH: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,13 @@ class DeltaLocation:
                 f"The Delta table at {self.uri} can't be read: {first_line(error)}. Its log is damaged: look at the "
                 "newest files in its folder _delta_log; an entry that was cut off can be moved away."
             ) from error
+
+    def open_stored(self, contract: type[Contract]) -> DeltaTable:
+        """Load the newest state of a contract's table; raises LakeError when there is no table."""
+        table = self.open()
+        if table is None:
+            raise LakeError(f"There is no table {contract.stored_as().key} yet ({self.uri}). Materialize it first.")
+        return table
 
     def require(self, contract: type[Contract]) -> None:
         """See that the table, if there is one, has its contract's columns; raises ContractError if not."""
@@ -93,6 +101,12 @@ class DeltaLocation:
                 )
         _require_contract(contract, table, self.uri)
         return table
+
+    def marked_commit(self, mark: str) -> Mapping[str, Any] | None:
+        """Return what the log says of the newest commit with this `userMetadata`; None if there is none."""
+        table = self.open()
+        commits = [] if table is None else table.history(_COMMITS_LOOKED_THROUGH)
+        return next((commit for commit in commits if commit.get("userMetadata") == mark), None)
 
     def version(self) -> int | None:
         """Return the table's version; None when there is no table."""
@@ -168,12 +182,12 @@ def replace_partition(
     return retry_on_conflict(commit, location.uri)
 
 
-def retry_on_conflict(commit: Callable[[], _T], uri: str) -> _T:
+def retry_on_conflict(commit: Callable[[], _T], uri: str, conflicts: type[Exception] = CommitFailedError) -> _T:
     """Call `commit` until no other writer comes in between: 30 times with growing waits, then LakeError."""
     for attempt in range(_TRIES):
         try:
             return commit()
-        except CommitFailedError as error:
+        except conflicts as error:
             conflict = error
             # Waits differ from writer to writer, or those that collided once would collide again.
             time.sleep(random.uniform(0, min(_LONGEST_WAIT_SECONDS, 0.02 * 2**attempt)))  # noqa: S311

@@ -43,12 +43,13 @@ class Engine(Protocol):
         """Insert the rows whose keys are new, and update those whose sequence isn't older than the stored row's."""
         ...
 
-    def flag_rows(self, frame: Frame, repeats: Mapping[str, Sequence[str]], members: Members) -> Frame:
+    def flag_rows(self, frame: Frame, repeats: Mapping[str, Sequence[str]], members: Members, *, row_id: str) -> Frame:
         """Add a boolean column per flag, computed once, whatever is then asked of the frame.
 
         A flag of `repeats` is true where an earlier row of the frame has the same values in the named columns; nulls
-        are equal to each other there. A flag of `members` is true where a row of another frame has the same values in
-        them; a row with a null among them is no member.
+        are equal to each other there, and earlier is by `row_id`, whole numbers that differ from row to row. A flag of
+        `members` is true where a row of another frame has the same values in them; a row with a null among them is no
+        member.
         """
         ...
 

@@ -7,6 +7,7 @@ import errno
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 
 from taxi_assets.contracts import Contract, Frame
-from taxi_assets.engines.conform import conform
+from taxi_assets.engines.conform import conform, require_upsertable
 from taxi_assets.engines.delta_log import (
     DeltaLocation,
     partition_text,
@@ -28,7 +29,7 @@ from taxi_assets.engines.delta_log import (
 from taxi_assets.engines.engine import Members, Partition, Written
 from taxi_assets.engines.parquet_footer import read_footer, statistics
 from taxi_assets.engines.polars_rows import find_repeats_and_members, look_up
-from taxi_assets.errors import ContractError, LakeError, UnreadableRowsError, first_line
+from taxi_assets.errors import LakeError, UnreadableRowsError, first_line
 from taxi_assets.object_store import open_store
 
 # Streams where it can, so that memory doesn't grow with the month; Narwhals' own `collect` follows it too.
@@ -43,15 +44,13 @@ _FINDINGS: Final = {
 }
 
 
+@dataclass(frozen=True)
 class PolarsEngine:
     """Implements `Engine` on Polars' lazy frames."""
 
     def read(self, contract: type[Contract], location: DeltaLocation, partitions: Sequence[Partition] | None) -> Frame:
         """See `Engine.read`."""
-        table = location.open()
-        if table is None:
-            raise LakeError(f"There is no table {contract.stored_as().key} yet ({location.uri}). Materialize it first.")
-        frame = pl.scan_delta(table, storage_options=dict(location.storage_options) or None)
+        frame = pl.scan_delta(location.open_stored(contract), storage_options=dict(location.storage_options) or None)
         if partitions is not None:
             frame = frame.filter(
                 pl.any_horizontal(
@@ -105,15 +104,8 @@ class PolarsEngine:
     def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame) -> Written:
         """See `Engine.upsert`."""
         stored_as = contract.stored_as()
-        if not (stored_as.keys and stored_as.sequence):
-            raise ContractError(f"{contract.__name__} has no partition=, and no keys= and sequence= to be upserted by.")
         rows = nw.to_native(conform(contract, frame)).collect()
-        repeated = rows.height - rows.select(stored_as.keys).n_unique()
-        if repeated:
-            raise ContractError(
-                f"{repeated} rows for {stored_as.key} repeat a key ({', '.join(stored_as.keys)}) within one upsert. "
-                "Its transform must give each key once."
-            )
+        require_upsertable(contract, nw.from_native(rows.lazy()))
 
         def merge() -> tuple[Mapping[str, Any], int]:
             table = location.create_if_missing(contract)
@@ -136,11 +128,11 @@ class PolarsEngine:
         added = sum(file.bytes for file in location.files() if file not in before)
         return Written(changed, added, version)
 
-    def flag_rows(self, frame: Frame, repeats: Mapping[str, Sequence[str]], members: Members) -> Frame:
+    def flag_rows(self, frame: Frame, repeats: Mapping[str, Sequence[str]], members: Members, *, row_id: str) -> Frame:
         """See `Engine.flag_rows`."""
         rows: pl.LazyFrame = nw.to_native(frame)
         among = {flag: (columns, nw.to_native(small)) for flag, (columns, small) in members.items()}
-        flags = find_repeats_and_members(rows, repeats, among)
+        flags = find_repeats_and_members(rows, row_id, repeats, among)
         return nw.from_native(pl.concat([rows, flags.lazy()], how="horizontal"))
 
     def look_up(self, frame: Frame, small: Frame, key: str, small_key: str) -> Frame:

@@ -17,7 +17,7 @@ _MOST_KEYS: Final = 100_000
 
 
 def find_repeats_and_members(
-    rows: pl.LazyFrame, repeats: Mapping[str, Sequence[str]], members: Members
+    rows: pl.LazyFrame, row_id: str, repeats: Mapping[str, Sequence[str]], members: Members
 ) -> pl.DataFrame:
     """Return a boolean column per flag, a row per row; see `Engine.flag_rows`.
 
@@ -25,9 +25,18 @@ def find_repeats_and_members(
     rows two different ones share a hash with a probability of about 1 in 100,000.
     """
     hashes: pl.DataFrame = rows.select(
+        row_id,
         *(_hash(columns).alias(flag) for flag, columns in repeats.items()),
         *(_hash_if_complete(columns).alias(flag) for flag, (columns, _) in members.items()),
     ).collect()
+    if not hashes[row_id].is_sorted():
+        # Whoever has rewritten the table's files need not have kept the order of its rows.
+        order = hashes[row_id].arg_sort()
+        return _flags(hashes[order], repeats, members)[order.arg_sort()]
+    return _flags(hashes, repeats, members)
+
+
+def _flags(hashes: pl.DataFrame, repeats: Mapping[str, Sequence[str]], members: Members) -> pl.DataFrame:
     found: dict[str, pl.Series] = {}
     for flag, columns in sorted(repeats.items(), key=lambda item: len(item[1])):
         coarser = next((other for other in found if set(repeats[other]) <= set(columns)), None)

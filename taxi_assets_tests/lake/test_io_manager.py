@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from taxi_assets.contracts import Contract, Date, Int64, String, column
-from taxi_assets.engines import ENGINES
+from taxi_assets.engines import PolarsEngine
 from taxi_assets.lake.assets import IO_MANAGER
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
 from taxi_assets.lake.lake import Lake
@@ -54,7 +54,7 @@ class Names(Contract, table="io_test/names", keys=("thing",), sequence="source_m
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    return Lake(str(tmp_path), {}, ENGINES["polars"])
+    return Lake(str(tmp_path), {}, PolarsEngine())
 
 
 @pytest.fixture(scope="module")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date
 from typing import Final
 
 import narwhals.stable.v1 as nw
 
 _SUNDAY: Final = 7
 _SECONDS_AN_HOUR: Final = 3600
-_REPEATED_HOURS: Final = [
-    datetime(year, 11, day, 1)  # noqa: DTZ001
+_REPEATED_HOUR: Final = 1
+_NIGHTS: Final = [
+    date(year, 11, day)
     for year in range(2007, 2100)
     for day in range(1, 8)
-    if datetime(year, 11, day).isoweekday() == _SUNDAY  # noqa: DTZ001
+    if date(year, 11, day).isoweekday() == _SUNDAY
 ]
 """Since 2007 daylight time ends on the first Sunday of November, when 1:00 to 2:00 comes twice (15 U.S.C. 260a)."""
 
@@ -23,8 +24,9 @@ def in_repeated_hour(pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
 
     Only a trip whose both ends lie in the repeated hour can.
     """
-    hour = pickup.dt.truncate("1h")
-    return (dropoff < pickup) & (dropoff.dt.truncate("1h") == hour) & hour.is_in(_REPEATED_HOURS)
+    night = pickup.dt.date()
+    within = (pickup.dt.hour() == _REPEATED_HOUR) & (dropoff.dt.hour() == _REPEATED_HOUR) & (dropoff.dt.date() == night)
+    return (dropoff < pickup) & within & night.is_in(_NIGHTS)
 
 
 def true_seconds(clock_seconds: nw.Expr, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:

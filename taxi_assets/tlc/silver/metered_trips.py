@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Bool, Contract, Date, Frame, Int32, Int64, LocalTime, String, column, rule
-from taxi_assets.engines import engine_of, fits_decimal, ratio, units
+from taxi_assets.engines import engine_of, fits_decimal, iso_weekday, ratio, units
 from taxi_assets.engines.typed_rows import LINE_KEY, RESCUED
 from taxi_assets.tlc.money import Miles, Minutes, Money, MoneyPerMile
 from taxi_assets.tlc.silver.clock import in_repeated_hour, true_seconds
@@ -255,22 +255,26 @@ def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
         trips,
         repeats={"is_duplicate": from_the_file, "is_repeat": ("pickup_datetime", "dropoff_datetime")},
         members={"is_reversed": (_RIDE_AND_AMOUNTS, _refunds_as_charges(trips))},
+        row_id="source_row",
     )
     located = _name_zone(_name_zone(flagged, zones, "pickup"), zones, "dropoff")
     codes = engine.literal({"code": list(PAYMENT_TYPES), "payment_name": list(PAYMENT_TYPES.values())})
     named = engine.look_up(located, codes, "payment_type", "code")
-    timed = named.with_columns(
+    measured = named.with_columns(
         true_seconds(engine.seconds_between(pickup, dropoff), pickup, dropoff).alias("elapsed_seconds"),
+        # As columns, so that what is made of them below names them: engines write out an expression at each mention.
+        _hundredths("fare_amount").alias("fare_hundredths"),
+        _hundredths("trip_distance").alias("distance_hundredths"),
     )
-    return timed.with_columns(
+    return measured.with_columns(
         pickup.dt.date().alias("pickup_date"),
         pickup.dt.hour().alias("pickup_hour"),
-        pickup.dt.weekday().alias("pickup_day_of_week"),
+        iso_weekday(pickup).alias("pickup_day_of_week"),
         ratio(nw.col("elapsed_seconds"), nw.lit(60), 12, 2).alias("duration_min"),
         nw.when(~nw.col("payment_type").is_null())
         .then(nw.col("payment_name").fill_null(UNKNOWN))
         .alias("payment_name"),
-        ratio(_hundredths("fare_amount"), _hundredths("trip_distance"), 10, 4).alias("fare_per_mile"),
+        ratio(nw.col("fare_hundredths"), nw.col("distance_hundredths"), 10, 4).alias("fare_per_mile"),
         nw.sum_horizontal(*parts).alias("sum_of_parts"),
         (nw.col("pickup_zone_known") & nw.col("dropoff_zone_known")).alias("zones_known"),
         nw.col(RESCUED).str.contains(_rescues_one_of(from_the_file)).fill_null(False).alias("rescues_a_value"),

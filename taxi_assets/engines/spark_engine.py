@@ -1,0 +1,128 @@
+"""The Spark engine: on whatever cluster its session reaches, by delta-spark. For months that no one process holds."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+import narwhals.stable.v1 as nw
+import polars as pl
+import pyarrow as pa
+from delta.exceptions import DeltaConcurrentModificationException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everyone calls it
+
+from taxi_assets.contracts import Contract, Frame
+from taxi_assets.engines.conform import conform, require_upsertable
+from taxi_assets.engines.delta_log import DeltaLocation, retry_on_conflict
+from taxi_assets.engines.engine import Members, Partition, PartitionValue, Written
+from taxi_assets.engines.polars_engine import PolarsEngine
+from taxi_assets.engines.spark_rows import flag_rows
+
+_COMMIT_MARK: Final = "spark.databricks.delta.commitInfo.userMetadata"
+_LOOKED_UP: Final = "_looked_up"
+
+
+@dataclass(frozen=True)
+class SparkEngine:
+    """Implements `Engine` on Spark's data frames; `session` returns the session, which may have to start first."""
+
+    session: Callable[[], SparkSession]
+
+    def read(self, contract: type[Contract], location: DeltaLocation, partitions: Sequence[Partition] | None) -> Frame:
+        """See `Engine.read`. All that is asked of the frame is answered from one version, whoever writes meanwhile."""
+        version = location.open_stored(contract).version()
+        rows = self.session().read.format("delta").option("versionAsOf", version).load(_hadoop_uri(location))
+        if partitions is not None:
+            rows = rows.where(" OR ".join(["false", *map(_predicate, partitions)]))
+        return nw.from_native(rows)
+
+    def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
+        """See `Engine.replace`."""
+        location.create_if_missing(contract)
+        rows = nw.to_native(conform(contract, frame))
+        writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", _predicate(partition))
+        written = self._commit(
+            location, lambda: writer.save(_hadoop_uri(location)), rows=("numOutputRows",), bytes_="numOutputBytes"
+        )
+        if written.rows:
+            return written
+        # Spark writes no file without rows, and a partition without files can't be told from one that never was.
+        nothing = pl.DataFrame(rows.limit(0).toArrow())
+        return PolarsEngine().replace(contract, location, nw.from_native(nothing.lazy()), partition)
+
+    def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame) -> Written:
+        """See `Engine.upsert`."""
+        rows = conform(contract, frame)
+        require_upsertable(contract, rows)
+        stored_as, session = contract.stored_as(), self.session()
+        location.create_if_missing(contract)
+        on = " AND ".join(f"stored.`{key}` = new.`{key}`" for key in stored_as.keys)
+        merge = (
+            f"MERGE INTO delta.`{_hadoop_uri(location).replace('`', '``')}` AS stored USING {{new}} AS new ON {on} "
+            f"WHEN MATCHED AND new.`{stored_as.sequence}` >= stored.`{stored_as.sequence}` THEN UPDATE SET * "
+            "WHEN NOT MATCHED THEN INSERT *"
+        )
+        return self._commit(
+            location,
+            lambda: session.sql(merge, new=nw.to_native(rows)).collect(),
+            rows=("numTargetRowsInserted", "numTargetRowsUpdated"),
+            bytes_="numTargetBytesAdded",
+        )
+
+    def flag_rows(self, frame: Frame, repeats: Mapping[str, Sequence[str]], members: Members, *, row_id: str) -> Frame:
+        """See `Engine.flag_rows`."""
+        among = {flag: (columns, nw.to_native(small)) for flag, (columns, small) in members.items()}
+        return nw.from_native(flag_rows(nw.to_native(frame), row_id, repeats, among))
+
+    def look_up(self, frame: Frame, small: Frame, key: str, small_key: str) -> Frame:
+        """See `Engine.look_up`."""
+        table: DataFrame = nw.to_native(small).dropna(subset=[small_key]).withColumnRenamed(small_key, _LOOKED_UP)
+        rows: DataFrame = nw.to_native(frame)
+        joined = rows.join(F.broadcast(table), F.col(key) == F.col(_LOOKED_UP), "left")
+        return nw.from_native(joined.drop(_LOOKED_UP))
+
+    def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:
+        """See `Engine.seconds_between`."""
+        return (end - start).cast(nw.Int64)
+
+    def literal(self, columns: Mapping[str, Sequence[Any]]) -> Frame:
+        """See `Engine.literal`."""
+        return nw.from_native(self.session().createDataFrame(pa.table(dict(columns))))
+
+    def _commit(
+        self, location: DeltaLocation, write: Callable[[], object], *, rows: Sequence[str], bytes_: str
+    ) -> Written:
+        """Write until no other writer comes in between, and read from the log what that did, by Delta's metrics."""
+        session, mark = self.session(), str(uuid.uuid4())
+        session.conf.set(_COMMIT_MARK, mark)
+        try:
+            retry_on_conflict(write, location.uri, DeltaConcurrentModificationException)
+        finally:
+            session.conf.unset(_COMMIT_MARK)
+        commit = location.marked_commit(mark)
+        if commit is None:
+            # There was nothing to be changed, so nothing was committed.
+            return Written(0, 0, location.version() or 0)
+        done = commit["operationMetrics"]
+        return Written(sum(int(done[name]) for name in rows), int(done[bytes_]), int(commit["version"]))
+
+
+def _predicate(partition: Partition) -> str:
+    return "(" + " AND ".join(f"`{name}` = {_sql(value)}" for name, value in partition.items()) + ")"
+
+
+def _sql(value: PartitionValue) -> str:
+    if isinstance(value, date):
+        return f"DATE'{value.isoformat()}'"
+    if isinstance(value, str):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return str(value)
+
+
+def _hadoop_uri(location: DeltaLocation) -> str:
+    # Hadoop's client for S3 has a scheme of its own.
+    return location.uri.replace("s3://", "s3a://", 1)
