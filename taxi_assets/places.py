@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from taxi_assets.engines import Engine, PolarsEngine, spark_engine
+from taxi_assets.engines import Engine, PolarsEngine, make_spark_engine
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
 from taxi_assets.settings import Settings, object_store_options
@@ -24,4 +24,4 @@ def _engine_of(settings: Settings) -> Engine:
     if settings.engine == "polars":
         return PolarsEngine()
     spark = settings.spark
-    return spark_engine(spark.master, spark.conf, spark.jars, Path(settings.dagster_home) / "spark.log")
+    return make_spark_engine(spark.master, spark.conf, spark.jars, Path(settings.dagster_home) / "spark.log")

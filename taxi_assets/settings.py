@@ -99,8 +99,9 @@ def _variable(location: tuple[int | str, ...]) -> str:
 
 
 def _shown(location: tuple[int | str, ...], value: object) -> str:
-    # What is wrong within a storage's configuration may be a secret.
-    return "" if str(location[0]).endswith("_storage") else f" (is {value!r})"
+    # What is wrong within the configuration of a storage, or of Spark, may be a secret.
+    secretive = str(location[0]).endswith("_storage") or location[:2] == ("spark", "conf")
+    return "" if secretive else f" (is {value!r})"
 
 
 def _absolute(root: str) -> str:

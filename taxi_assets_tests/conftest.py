@@ -16,7 +16,7 @@ import pytest
 os.environ["TAXI_LAKE_ROOT"] = tempfile.mkdtemp(prefix="taxi-assets-lake-")
 os.environ["TAXI_LANDING_ROOT"] = tempfile.mkdtemp(prefix="taxi-assets-landing-")
 
-from taxi_assets.engines import Engine, PolarsEngine, spark_engine
+from taxi_assets.engines import Engine, PolarsEngine, make_spark_engine
 from taxi_assets.errors import TaxiAssetsError
 from taxi_assets_tests.scenario import Workspace
 
@@ -66,7 +66,7 @@ def browser() -> str:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     """Return the engine on a Spark of this process, started once for all tests."""
     try:
-        found = spark_engine("local[*]", {}, None, tmp_path_factory.mktemp("spark") / "spark.log")
+        found = make_spark_engine("local[*]", {}, None, tmp_path_factory.mktemp("spark") / "spark.log")
         found.session()  # type: ignore[attr-defined]
     except TaxiAssetsError as error:
         return _absent("spark", f"Spark can't be started, so nothing is tested on it. {error}")

@@ -125,13 +125,6 @@ def judged(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONT
     return judge(SILVER_TRIPS[service], enriched(service, rows, month, engine), row_id="source_row")
 
 
-def broken_rules(
-    service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH, engine: Engine = POLARS
-) -> set[str]:
-    """Return the names of the rules that at least one of some trips breaks."""
-    return {result.rule.name for result in judged(service, rows, month, engine).results if result.rows_failing}
-
-
 def in_file_columns(service: Service, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Return trips under the column names of the service's files."""
     initial = "t" if service is Service.YELLOW else "l"

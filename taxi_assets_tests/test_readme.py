@@ -11,7 +11,7 @@ from typer.main import get_command
 from taxi_assets import readme_tables
 from taxi_assets.cli import app
 from taxi_assets.contracts import Contract, Int32, column, rule
-from taxi_assets.settings import Settings
+from taxi_assets.settings import Settings, SparkSettings
 
 pytestmark = pytest.mark.fast
 
@@ -32,7 +32,8 @@ def test_its_settings_are_those_that_there_are() -> None:
     listed = set(re.findall(r"^\| (`TAXI_[^|]*|`DAGSTER_HOME`) \|", README, flags=re.MULTILINE))
     names = {name.removesuffix("__*") for entry in listed for name in re.findall(r"[A-Z_*]+", entry)}
     fields = {"DAGSTER_HOME" if field == "dagster_home" else f"TAXI_{field.upper()}" for field in Settings.model_fields}
-    assert names == fields
+    of_spark = {f"TAXI_SPARK__{field.upper()}" for field in SparkSettings.model_fields}
+    assert names == fields | of_spark
 
 
 def test_its_rule_is_one_that_works() -> None:

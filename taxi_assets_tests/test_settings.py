@@ -20,7 +20,7 @@ SECRET = "wJalrXUtnFEMI"
 @pytest.fixture(autouse=True)
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """An environment that sets nothing but the current folder."""
-    for name in ("TAXI_LANDING_ROOT", "TAXI_LAKE_ROOT", "DAGSTER_HOME", "TAXI_ENGINE"):
+    for name in ("TAXI_LANDING_ROOT", "TAXI_LAKE_ROOT", "DAGSTER_HOME", "TAXI_ENGINE", "TAXI_SPARK__MASTER"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     return monkeypatch
@@ -155,3 +155,38 @@ def test_no_object_shows_a_secret_when_it_is_printed(environment: pytest.MonkeyP
     lake = lake_of(settings)
     for shown in (settings, lake, lake.location(Zones), landing_of(settings)):
         assert SECRET not in f"{shown!r} {shown}", type(shown).__name__
+
+
+def test_sparks_own_settings_are_taken_as_json_numbers_and_truths_among_them(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("TAXI_SPARK__MASTER", "spark://there:7077")
+    environment.setenv("TAXI_SPARK__CONF", '{"spark.executor.cores": 2, "spark.ui.enabled": true, "spark.x.y": "z"}')
+
+    spark = Settings.load().spark
+
+    assert spark.master == "spark://there:7077"
+    assert spark.conf == {"spark.executor.cores": "2", "spark.ui.enabled": "true", "spark.x.y": "z"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "problem"),
+    [
+        ("TAXI_SPARK__CONF", '{"executor.memory": "4g"}', "executor.memory is no setting of Spark's"),
+        ("TAXI_SPARK__CONF", '["spark.executor.memory"]', "TAXI_SPARK__CONF"),
+        ("TAXI_SPARK__JARS", "no/such/folder", "TAXI_SPARK__JARS"),
+        ("TAXI_SPARK__MASTER", "", "TAXI_SPARK__MASTER"),
+        ("TAXI_SPARK__MEMORY", "4g", "TAXI_SPARK__MEMORY"),
+        ("TAXI_ENGINE", "duckdb", "'polars' or 'spark'"),
+    ],
+)
+def test_a_setting_of_the_engine_that_makes_no_sense_is_named(
+    environment: pytest.MonkeyPatch, variable: str, value: str, problem: str
+) -> None:
+    environment.setenv(variable, value)
+    assert problem in complaint()
+
+
+def test_what_sparks_settings_hold_is_not_shown(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("TAXI_SPARK__CONF", json.dumps({"spark.hadoop.fs.s3a.secret.key": SECRET}))
+    assert SECRET not in repr(Settings.load())
+    environment.setenv("TAXI_SPARK__CONF", json.dumps({"fs.s3a.secret.key": SECRET}))
+    assert SECRET not in complaint()

@@ -23,7 +23,7 @@ from taxi_assets.engines.wall_clock import iso_weekday
 from taxi_assets.errors import UsageError
 
 
-def spark_engine(master: str, conf: Mapping[str, str], jars: Path | None, log: Path) -> Engine:
+def make_spark_engine(master: str, conf: Mapping[str, str], jars: Path | None, log: Path) -> Engine:
     """Return the engine on a Spark; what these mean says `SparkSetup`. Starts nothing.
 
     Raises UsageError where Spark's packages aren't installed.
@@ -68,8 +68,8 @@ __all__ = [
     "engine_of",
     "fits_decimal",
     "iso_weekday",
+    "make_spark_engine",
     "ratio",
-    "spark_engine",
     "to_decimal",
     "units",
 ]

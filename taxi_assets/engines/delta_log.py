@@ -27,7 +27,6 @@ from taxi_assets.errors import ContractError, LakeError, first_line
 _T = TypeVar("_T")
 _TRIES: Final = 30
 _LONGEST_WAIT_SECONDS: Final = 2.0
-_COMMITS_LOOKED_THROUGH: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +100,6 @@ class DeltaLocation:
                 )
         _require_contract(contract, table, self.uri)
         return table
-
-    def marked_commit(self, mark: str) -> Mapping[str, Any] | None:
-        """Return what the log says of the newest commit with this `userMetadata`; None if there is none."""
-        table = self.open()
-        commits = [] if table is None else table.history(_COMMITS_LOOKED_THROUGH)
-        return next((commit for commit in commits if commit.get("userMetadata") == mark), None)
 
     def version(self) -> int | None:
         """Return the table's version; None when there is no table."""

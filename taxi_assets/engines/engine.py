@@ -21,7 +21,7 @@ Members = Mapping[str, tuple[Sequence[str], Frame]]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a write did to a table: rows and bytes that it added, and the table version that it made."""
+    """What a write did to a table: rows and bytes that it added, and a table version that has them."""
 
     rows: int
     bytes: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -11,7 +10,7 @@ from typing import Any, Final
 import narwhals.stable.v1 as nw
 import polars as pl
 import pyarrow as pa
-from delta.exceptions import DeltaConcurrentModificationException
+from delta import exceptions as delta_exceptions
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everyone calls it
 
@@ -22,8 +21,17 @@ from taxi_assets.engines.engine import Members, Partition, PartitionValue, Writt
 from taxi_assets.engines.polars_engine import PolarsEngine
 from taxi_assets.engines.spark_rows import flag_rows
 
-_COMMIT_MARK: Final = "spark.databricks.delta.commitInfo.userMetadata"
 _LOOKED_UP: Final = "_looked_up"
+# Each by its name: in Python, unlike in Java, Delta derives none from DeltaConcurrentModificationException.
+_CONFLICTS: Final = (
+    delta_exceptions.ConcurrentAppendException,
+    delta_exceptions.ConcurrentDeleteDeleteException,
+    delta_exceptions.ConcurrentDeleteReadException,
+    delta_exceptions.ConcurrentTransactionException,
+    delta_exceptions.ConcurrentWriteException,
+    delta_exceptions.MetadataChangedException,
+    delta_exceptions.ProtocolChangedException,
+)
 
 
 @dataclass(frozen=True)
@@ -43,35 +51,40 @@ class SparkEngine:
     def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
         """See `Engine.replace`."""
         location.create_if_missing(contract)
-        rows = nw.to_native(conform(contract, frame))
+        rows: DataFrame = nw.to_native(conform(contract, frame))
         writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", _predicate(partition))
-        written = self._commit(
-            location, lambda: writer.save(_hadoop_uri(location)), rows=("numOutputRows",), bytes_="numOutputBytes"
-        )
-        if written.rows:
-            return written
+        _retried(lambda: writer.save(_hadoop_uri(location)), location)
+        files = location.files(partition)
+        if files:
+            rows_written = location.row_count(partition) or 0
+            return Written(rows_written, sum(file.bytes for file in files), location.version() or 0)
         # Spark writes no file without rows, and a partition without files can't be told from one that never was.
         nothing = pl.DataFrame(rows.limit(0).toArrow())
         return PolarsEngine().replace(contract, location, nw.from_native(nothing.lazy()), partition)
 
     def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame) -> Written:
         """See `Engine.upsert`."""
-        rows = conform(contract, frame)
-        require_upsertable(contract, rows)
-        stored_as, session = contract.stored_as(), self.session()
+        # Held, as it is asked for repeated keys first, and then for its rows.
+        rows: DataFrame = nw.to_native(conform(contract, frame)).persist()
+        try:
+            require_upsertable(contract, nw.from_native(rows))
+            return self._merge(contract, location, rows)
+        finally:
+            rows.unpersist()
+
+    def _merge(self, contract: type[Contract], location: DeltaLocation, rows: DataFrame) -> Written:
         location.create_if_missing(contract)
-        on = " AND ".join(f"stored.`{key}` = new.`{key}`" for key in stored_as.keys)
+        before = location.files()
+        sequence = contract.stored_as().sequence
         merge = (
-            f"MERGE INTO delta.`{_hadoop_uri(location).replace('`', '``')}` AS stored USING {{new}} AS new ON {on} "
-            f"WHEN MATCHED AND new.`{stored_as.sequence}` >= stored.`{stored_as.sequence}` THEN UPDATE SET * "
-            "WHEN NOT MATCHED THEN INSERT *"
+            f"MERGE INTO delta.`{_hadoop_uri(location).replace('`', '``')}` AS stored USING {{new}} AS new ON "
+            + " AND ".join(f"stored.`{key}` = new.`{key}`" for key in contract.stored_as().keys)
+            + f" WHEN MATCHED AND new.`{sequence}` >= stored.`{sequence}` THEN UPDATE SET *"
+            " WHEN NOT MATCHED THEN INSERT *"
         )
-        return self._commit(
-            location,
-            lambda: session.sql(merge, new=nw.to_native(rows)).collect(),
-            rows=("numTargetRowsInserted", "numTargetRowsUpdated"),
-            bytes_="numTargetBytesAdded",
-        )
+        merged = _retried(lambda: self.session().sql(merge, new=rows).first(), location)
+        added = sum(file.bytes for file in location.files() if file not in before)
+        return Written(int(merged["num_affected_rows"]), added, location.version() or 0)
 
     def flag_rows(self, frame: Frame, repeats: Mapping[str, Sequence[str]], members: Members, *, row_id: str) -> Frame:
         """See `Engine.flag_rows`."""
@@ -93,22 +106,15 @@ class SparkEngine:
         """See `Engine.literal`."""
         return nw.from_native(self.session().createDataFrame(pa.table(dict(columns))))
 
-    def _commit(
-        self, location: DeltaLocation, write: Callable[[], object], *, rows: Sequence[str], bytes_: str
-    ) -> Written:
-        """Write until no other writer comes in between, and read from the log what that did, by Delta's metrics."""
-        session, mark = self.session(), str(uuid.uuid4())
-        session.conf.set(_COMMIT_MARK, mark)
+
+def _retried(write: Callable[[], Any], location: DeltaLocation) -> Any:
+    def attempt() -> Any:
         try:
-            retry_on_conflict(write, location.uri, DeltaConcurrentModificationException)
-        finally:
-            session.conf.unset(_COMMIT_MARK)
-        commit = location.marked_commit(mark)
-        if commit is None:
-            # There was nothing to be changed, so nothing was committed.
-            return Written(0, 0, location.version() or 0)
-        done = commit["operationMetrics"]
-        return Written(sum(int(done[name]) for name in rows), int(done[bytes_]), int(commit["version"]))
+            return write()
+        except _CONFLICTS as error:
+            raise delta_exceptions.DeltaConcurrentModificationException(str(error)) from error
+
+    return retry_on_conflict(attempt, location.uri, delta_exceptions.DeltaConcurrentModificationException)
 
 
 def _predicate(partition: Partition) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from taxi_assets.contracts import Contract, Frame
-from taxi_assets.engines import DeltaLocation, Engine, Partition
+from taxi_assets.engines import DeltaLocation, Engine, Partition, PolarsEngine
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,10 @@ class Lake:
     # Not shown: they may hold secrets.
     storage_options: Mapping[str, str] = field(repr=False)
     engine: Engine
+
+    def embedded(self) -> Lake:
+        """Return the same lake as it is read within this process, whatever engine computes its tables."""
+        return replace(self, engine=PolarsEngine())
 
     def location(self, contract: type[Contract]) -> DeltaLocation:
         """Return where a contract's table stands, whether or not it exists yet."""

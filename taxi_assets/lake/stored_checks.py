@@ -67,9 +67,13 @@ class StoredCheck:
 
 
 def stored_checks(
-    name: str, partitions_def: dg.PartitionsDefinition, checks: Sequence[StoredCheck]
+    name: str, partitions_def: dg.PartitionsDefinition, checks: Sequence[StoredCheck], *, embedded: bool = False
 ) -> dg.AssetChecksDefinition:
-    """Make one step of several checks; any of them can be run alone."""
+    """Make one step of several checks; any of them can be run alone.
+
+    `embedded` ones look within this process, whatever engine computes: those of tables that come from a file, which is
+    read within this process, too.
+    """
     by_key = {dg.AssetCheckKey(asset_key(check.contract), check.name): check for check in checks}
 
     @dg.multi_asset_check(
@@ -88,7 +92,7 @@ def stored_checks(
         can_subset=True,
     )
     def run(context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]) -> Iterator[dg.AssetCheckResult]:
-        stored = Stored(lake, partitions_def, context.partition_key)
+        stored = Stored(lake.embedded() if embedded else lake, partitions_def, context.partition_key)
         for key in sorted(context.selected_asset_check_keys):
             check = by_key[key]
             with one_clear_failure(f"{check.contract.stored_as().key}: {check.name}"):

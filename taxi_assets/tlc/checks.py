@@ -40,10 +40,13 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
                 all_rows_read(landing, service, contract),
                 matches_contract(contract),
                 nothing_rescued(contract),
-            ])
+            ], embedded=True)
             for service, contract in BRONZE_TRIPS.items()
         ),
-        stored_checks("tlc_bronze__zones__checks", MONTHS, [matches_contract(Zones), unique_keys(Zones)]),
+        stored_checks("tlc_bronze__zones__checks", MONTHS, [
+            matches_contract(Zones),
+            unique_keys(Zones),
+        ], embedded=True),
         stored_checks("tlc_silver__dimensions__checks", MONTHS, [
             check(contract) for contract in (DimZone, DimPayment) for check in (matches_contract, unique_keys)
         ]),

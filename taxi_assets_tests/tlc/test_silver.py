@@ -1,6 +1,7 @@
 """Claims about the silver trips: which columns they have, and what stands in those that bronze hasn't.
 
-Which rows get there is claimed in test_rules.py.
+Which rows get there is claimed in test_rules.py. Spark takes seconds a frame, however small, so trips that have nothing
+to do with each other stand in one.
 """
 
 # Times are wall clock, without a zone.
@@ -10,37 +11,29 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import dagster as dg
 import polars as pl
 import pytest
 
-from taxi_assets.engines import conform
+from taxi_assets.engines import Engine, conform
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.silver.green_trips import green_trips
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
 from taxi_assets.tlc.silver.yellow_trips import yellow_trips
 from taxi_assets.vocabulary import Service
-from taxi_assets_tests.scenario import bronze, enriched, judged, trip, zones
-
-pytestmark = pytest.mark.fast
+from taxi_assets_tests.scenario import bronze, collected, enriched, judged, trip, zones
 
 BOTH = pytest.mark.parametrize("service", list(Service))
 NOON = datetime(2024, 1, 10, 12)
 MONEY, SHARE = pl.Decimal(10, 2), pl.Decimal(10, 4)
 
 
-def silver(service: Service, *rows: dict[str, Any]) -> pl.DataFrame:
-    """Return the rows that are kept, as silver stores them."""
-    stored: pl.DataFrame = conform(SILVER_TRIPS[service], judged(service, rows).kept).collect().to_native()
-    return stored
-
-
-def stored(name: str, changes: list[dict[str, Any]], service: Service = Service.GREEN) -> list[Any]:
-    """Return one column as silver stores it, of trips that differ from the usual one in some columns."""
-    found: list[Any] = silver(service, *(trip(**change) for change in changes))[name].to_list()
-    return found
+def silver(engine: Engine, service: Service, *rows: dict[str, Any]) -> pl.DataFrame:
+    """Return rows as silver stores them, in the file's order."""
+    return collected(conform(SILVER_TRIPS[service], enriched(service, rows, engine=engine))).sort("source_row")
 
 
 def columns_of(service: Service) -> dict[str, Any]:
@@ -88,16 +81,27 @@ def columns_of(service: Service) -> dict[str, Any]:
     }
 
 
-@BOTH
-def test_silver_has_the_designs_columns_in_its_order_and_exact_types(service: Service) -> None:
-    assert list(silver(service, trip()).schema.items()) == list(columns_of(service).items())
+# What a service's trips alone can have.
+OWN: dict[Service, dict[str, Any]] = {
+    Service.YELLOW: {"airport_fee": 1.75},
+    Service.GREEN: {"ehail_fee": 0.25, "trip_type": 2},
+}
+
+
+@cache
+def usual_and_with_own(engine: Engine, service: Service) -> pl.DataFrame:
+    """Return the rows of a usual trip and of one that has what its service alone has."""
+    return silver(engine, service, trip(), trip(**OWN[service]))
 
 
 @BOTH
-def test_a_trip_is_stored_with_its_names_times_and_ratios(service: Service) -> None:
-    own = {Service.YELLOW: {"airport_fee": None}, Service.GREEN: {"ehail_fee": None, "trip_type": None}}
+def test_silver_has_the_designs_columns_in_its_order_and_exact_types(engine: Engine, service: Service) -> None:
+    assert list(usual_and_with_own(engine, service).schema.items()) == list(columns_of(service).items())
 
-    assert silver(service, trip()).rows(named=True) == [
+
+@BOTH
+def test_a_trip_is_stored_with_its_names_times_and_ratios(engine: Engine, service: Service) -> None:
+    assert usual_and_with_own(engine, service)[:1].to_dicts() == [
         {
             "vendor_id": 2,
             "pickup_datetime": NOON,
@@ -124,7 +128,7 @@ def test_a_trip_is_stored_with_its_names_times_and_ratios(service: Service) -> N
             "tolls_amount": Decimal("0.00"),
             "improvement_surcharge": Decimal("1.00"),
             "congestion_surcharge": Decimal("2.50"),
-            **own[service],
+            **dict.fromkeys(OWN[service]),
             "cbd_congestion_fee": Decimal("0.00"),
             "total_amount": Decimal("20.00"),
             "fare_per_mile": Decimal("6.0000"),
@@ -139,88 +143,132 @@ def test_a_trip_is_stored_with_its_names_times_and_ratios(service: Service) -> N
 
 
 @BOTH
-def test_each_services_own_columns_are_stored(service: Service) -> None:
-    own = {Service.YELLOW: {"airport_fee": 1.75}, Service.GREEN: {"ehail_fee": 0.25, "trip_type": 2}}[service]
-
-    for name, value in own.items():
-        assert stored(name, [own], service) == [value]
+def test_each_services_own_columns_are_stored(engine: Engine, service: Service) -> None:
+    assert usual_and_with_own(engine, service)[1:].select(list(OWN[service])).to_dicts() == [OWN[service]]
 
 
-def test_amounts_are_rounded_half_up_to_the_cent() -> None:
-    cents = {12.345: "12.35", 1.005: "1.01", 2.675: "2.68", 12.344: "12.34", -1.005: "-1.01"}
+# What is changed of a usual trip, and what silver stores then in some columns; claim by claim.
+STORED: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
+    "amounts are rounded half up to the cent": [
+        ({"tip_amount": amount}, {"tip_amount": Decimal(cents)})
+        for amount, cents in (
+            (12.345, "12.35"),
+            (1.005, "1.01"),
+            (2.675, "2.68"),
+            (12.344, "12.34"),
+            (-1.005, "-1.01"),
+            (-0.004, "0.00"),
+            (99_999_999.99, "99999999.99"),
+        )
+    ],
+    "a duration is minutes rounded half up of whole seconds": [
+        ({"dropoff_datetime": NOON + timedelta(seconds=seconds)}, {"duration_min": Decimal(minutes)})
+        for seconds, minutes in (
+            (90.0, "1.50"),
+            (600.0, "10.00"),
+            (20.0, "0.33"),
+            (1.0, "0.02"),
+            (86_400.0, "1440.00"),
+            (1.9, "0.02"),
+            (0.000001, "0.00"),
+        )
+    ],
+    "the longest duration that two times can have fits": [
+        (
+            {"dropoff_datetime": datetime(9999, 12, 31, 12)},
+            {"duration_min": (date(9999, 12, 31) - date(2024, 1, 10)).days * 1_440},
+        )
+    ],
+    "the fare per mile has four places, rounded half up, and is null from a million": [
+        ({"fare_amount": fare, "trip_distance": distance}, {"fare_per_mile": ratio})
+        for fare, distance, ratio in (
+            (10.0, 3.0, Decimal("3.3333")),
+            (2.0, 3.0, Decimal("0.6667")),
+            (0.01, 8.0, Decimal("0.0013")),
+            (9_999.99, 0.01, Decimal("999999.0000")),
+            (10_000.0, 0.01, None),
+            (999_999.99, 0.01, None),
+        )
+    ],
+    "date, hour and ISO weekday are the pickup's": [
+        (
+            {"pickup_datetime": pickup, "dropoff_datetime": pickup + timedelta(minutes=10)},
+            {"pickup_date": pickup.date(), "pickup_hour": hour, "pickup_day_of_week": weekday},
+        )
+        for pickup, hour, weekday in (
+            (datetime(2024, 1, 1), 0, 1),
+            (datetime(2024, 1, 3, 12), 12, 3),
+            (datetime(2024, 1, 7, 23, 59, 59, 999_999), 23, 7),
+        )
+    ],
+    **{
+        f"a {end} zone has the lookup's names or is unknown": [
+            (
+                {f"{end}_location_id": zone},
+                {f"{end}_location_id": zone, f"{end}_borough": borough, f"{end}_zone": name},
+            )
+            for zone, borough, name in (
+                (270, "Unknown", "Unknown"),
+                (264, "Unknown", "N/A"),
+                (265, "Brooklyn", "Zone 265"),
+                (0, "Unknown", "Unknown"),
+            )
+        ]
+        for end in ("pickup", "dropoff")
+    },
+    "a payment code has TLC's name or is unknown": [
+        ({"payment_type": code}, {"payment_name": name})
+        for code, name in (
+            (0, "Flex Fare trip"),
+            (2, "Cash"),
+            (6, "Voided trip"),
+            (9, "Unknown"),
+            (-1, "Unknown"),
+            (None, None),
+        )
+    ],
+}
 
-    assert stored("tip_amount", [{"tip_amount": amount} for amount in cents]) == [Decimal(c) for c in cents.values()]
+
+@cache
+def stored_by_claims(engine: Engine) -> dict[str, list[dict[str, Any]]]:
+    """Return for each claim the rows that silver stores of its trips; all of them stand in one frame."""
+    cases = [(claim, changes) for claim, cases in STORED.items() for changes, _ in cases]
+    found: dict[str, list[dict[str, Any]]] = {}
+    rows = silver(engine, Service.GREEN, *(trip(**changes) for _, changes in cases)).to_dicts()
+    for (claim, _), row in zip(cases, rows, strict=True):
+        found.setdefault(claim, []).append(row)
+    return found
 
 
-def test_a_duration_is_minutes_rounded_half_up_of_whole_seconds() -> None:
-    minutes = {90.0: "1.50", 600.0: "10.00", 20.0: "0.33", 1.0: "0.02", 86_400.0: "1440.00", 1.9: "0.02"}
-    rows = [{"dropoff_datetime": NOON + timedelta(seconds=seconds)} for seconds in minutes]
+@pytest.mark.parametrize("claim", STORED)
+def test_each_trip_is_stored_as_claimed(engine: Engine, claim: str) -> None:
+    rows = stored_by_claims(engine)[claim]
 
-    assert stored("duration_min", rows) == [Decimal(m) for m in minutes.values()]
-
-
-def test_the_longest_duration_that_two_times_can_have_fits() -> None:
-    days = (date(9999, 12, 31) - date(2024, 1, 10)).days
-
-    assert stored("duration_min", [{"dropoff_datetime": datetime(9999, 12, 31, 12)}]) == [days * 1_440]
-
-
-def test_the_fare_per_mile_has_four_places_rounded_half_up_and_is_null_from_a_million() -> None:
-    ratios = {
-        (10.0, 3.0): Decimal("3.3333"),
-        (2.0, 3.0): Decimal("0.6667"),
-        (0.01, 8.0): Decimal("0.0013"),
-        (9_999.99, 0.01): Decimal("999999.0000"),
-        (10_000.0, 0.01): None,
-        (999_999.99, 0.01): None,
-    }
-    rows = [{"fare_amount": fare, "trip_distance": distance} for fare, distance in ratios]
-
-    assert stored("fare_per_mile", rows) == list(ratios.values())
-
-
-def test_date_hour_and_iso_weekday_are_the_pickups() -> None:
-    monday, sunday = datetime(2024, 1, 1), datetime(2024, 1, 7, 23, 59, 59, 999_999)
-    rows = [trip(pickup_datetime=day, dropoff_datetime=day + timedelta(minutes=10)) for day in (monday, sunday)]
-
-    found = silver(Service.YELLOW, *rows).select("pickup_date", "pickup_hour", "pickup_day_of_week")
-
-    assert found.rows() == [(date(2024, 1, 1), 0, 1), (date(2024, 1, 7), 23, 7)]
-
-
-@pytest.mark.parametrize("end", ["pickup", "dropoff"])
-def test_a_zone_has_the_lookups_names_or_is_unknown(end: str) -> None:
-    rows = [trip(**{f"{end}_location_id": zone}) for zone in (270, 264, 265)]
-
-    found = silver(Service.GREEN, *rows).select(f"{end}_location_id", f"{end}_borough", f"{end}_zone")
-
-    assert found.rows() == [(270, "Unknown", "Unknown"), (264, "Unknown", "N/A"), (265, "Brooklyn", "Zone 265")]
-
-
-def test_a_payment_code_has_tlcs_name_or_is_unknown() -> None:
-    names = {0: "Flex Fare trip", 2: "Cash", 6: "Voided trip", 9: "Unknown", None: None}
-
-    assert stored("payment_name", [{"payment_type": code} for code in names]) == list(names.values())
+    found = [{name: row[name] for name in expected} for row, (_, expected) in zip(rows, STORED[claim], strict=True)]
+    assert found == [expected for _, expected in STORED[claim]]
 
 
 @BOTH
-def test_all_of_bronze_is_still_there_to_be_quarantined(service: Service) -> None:
+def test_all_of_bronze_is_still_there_to_be_quarantined(engine: Engine, service: Service) -> None:
     rows = [trip(), trip(fare_amount=None), trip(pickup_datetime=None), trip(fare_amount=None)]
     names = list(BRONZE_TRIPS[service].column_names())
 
-    with_more = enriched(service, rows).select(*names).collect().to_native()
+    with_more = collected(enriched(service, rows, engine=engine).select(*names)).sort("source_row")
 
-    assert with_more.equals(bronze(service, rows).collect().to_native().select(names))
+    assert with_more.equals(collected(bronze(service, rows)).select(names))
 
 
 @BOTH
-def test_a_quarantined_row_stands_as_bronze_has_it_with_the_rules_that_it_broke(service: Service) -> None:
+def test_a_quarantined_row_stands_as_bronze_has_it_with_the_rules_that_it_broke(
+    engine: Engine, service: Service
+) -> None:
     bad = trip(fare_amount=-0.001, tip_amount=1e12, _rescued_data='{"mood":"good"}')
     contract = QUARANTINES[service]
 
-    (row,) = conform(contract, judged(service, [bad]).quarantined).collect().to_native().rows(named=True)
+    (row,) = collected(conform(contract, judged(service, [bad], engine=engine).quarantined)).to_dicts()
 
-    (as_in_bronze,) = bronze(service, [bad]).collect().to_native().rows(named=True)
+    (as_in_bronze,) = collected(bronze(service, [bad])).to_dicts()
     assert row == as_in_bronze | {"failed_rules": ["values_fit_their_types", "positive_fare_amount"]}
     place = contract.column_names().index("failed_rules")
     assert contract.column_names()[place - 1] == "_rescued_data"
@@ -235,14 +283,13 @@ def test_a_quarantined_row_stands_as_bronze_has_it_with_the_rules_that_it_broke(
     ids=["yellow", "green"],
 )
 def test_the_asset_counts_its_services_own_fee_into_the_total(
-    asset: dg.AssetsDefinition, service: Service, fee: str
+    engine: Engine, asset: dg.AssetsDefinition, service: Service, fee: str
 ) -> None:
     counted = {fee: 1.75, "total_amount": 21.75}
     rows = [trip(**counted), trip(**counted, passenger_count=2), trip(**{fee: 1.75})]
 
-    results = [
-        made for made in asset(trips=bronze(service, rows), zones=zones()) if isinstance(made, dg.AssetCheckResult)
-    ]
+    made = asset(trips=bronze(service, rows, engine=engine), zones=zones(engine))
 
+    results = [result for result in made if isinstance(result, dg.AssetCheckResult)]
     (of_total,) = (result for result in results if result.check_name == "total_is_sum_of_parts")
     assert of_total.metadata["rows_failing"].value == 1
