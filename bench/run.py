@@ -1,7 +1,7 @@
-"""The bench: a month of ours, landing to gold with all checks, beside plain scripts that make the same tables.
+"""The bench: a month of ours, landing to gold with all checks, on either engine, beside scripts that make its tables.
 
 Everything is made in a temporary folder, and every run is a fresh process. Ends with 1 if a target isn't met, and times
-nothing if the tables differ. How a process is measured stands in measure.py, the plain script in by_hand.py.
+nothing if the tables differ. How a process is measured stands in measure.py, the plain scripts in by_hand*.py.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ TAXI_ASSETS: Final = PYTHON.with_name("taxi-assets")
 ZONE_LOOKUP: Final = HERE.parent / "taxi_assets/tlc/bronze/taxi_zone_lookup.csv"
 MONTH: Final = "2024-01"
 SMALL: Final = 50_000
+GROWN: Final = 4
 GB: Final = 1e9
 
 OURS, BY_HAND, SINK_DELTA = "taxi-assets materialize", "by hand, sink_parquet and a transaction", "by hand, sink_delta"
+OURS_ON_SPARK, BY_HAND_ON_SPARK = "taxi-assets materialize on Spark", "by hand, PySpark and delta-spark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,14 @@ class Bench:
         figures, output = run(command, self.environment(landing, lake))
         return figures, float(json.loads(output[output.index("[") :])[0]["seconds"])
 
+    def ours_on_spark(self, landing: Path, lake: Path) -> Figures:
+        command: Command = [TAXI_ASSETS, "materialize", "--service", "yellow", MONTH]
+        return run(command, {**self.environment(landing, lake), "TAXI_ENGINE": "spark"})[0]
+
+    def by_hand_on_spark(self, landing: Path, lake: Path) -> Figures:
+        file = landing / f"yellow_tripdata_{MONTH}.parquet"
+        return run([PYTHON, HERE / "by_hand_spark.py", file, lake, "--month", MONTH, "--zones", ZONE_LOOKUP])[0]
+
     def by_hand(self, landing: Path, lake: Path, writer: str = "transaction") -> Figures:
         return self._script(landing, lake, writer)[0]
 
@@ -126,11 +136,16 @@ def main() -> None:
         "--large", action=argparse.BooleanOptionalAction, default=True, help="ours on a larger month, once"
     )
     parser.add_argument("--large-rows", type=int, default=20_000_000)
+    parser.add_argument(
+        "--spark", action=argparse.BooleanOptionalAction, default=True, help="both engines side by side"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="taxi_bench_") as folder:
         bench = Bench(Path(folder))
-        refuse_to_time_other_tables(bench)
+        refuse_to_time_other_tables(bench, on_spark=options.spark)
         targets = three_ways(bench, options.rows, options.rounds)
+        if options.spark:
+            targets += both_engines(bench, options.rows)
         if options.large:
             targets += larger_month(bench, options.large_rows)
         targets += waiting_times(bench)
@@ -140,22 +155,27 @@ def main() -> None:
         sys.exit(f"\nNot met: {'; '.join(missed)}.")
 
 
-def refuse_to_time_other_tables(bench: Bench) -> None:
-    """Make a small month all three ways (which warms up, too) and end here unless the tables are equal."""
+def refuse_to_time_other_tables(bench: Bench, *, on_spark: bool) -> None:
+    """Make a small month every way (which warms up, too) and end here unless the tables are equal."""
     landing = bench.landing(SMALL)
     bench.ours(landing, bench.lake("ours"))
     bench.by_hand(landing, bench.lake("by_hand"))
     bench.by_hand_with_sink_delta(landing, bench.lake("sink_delta"))
     ours, theirs = bench.rule_counts(landing)
     odd = [f"{rule}: {ours[rule]} rows by ours, {theirs[rule]} by hand" for rule in ours if ours[rule] != theirs[rule]]
-    for name in ("by_hand", "sink_delta"):
+    others = ["by_hand", "sink_delta"]
+    if on_spark:
+        bench.ours_on_spark(landing, bench.lake("on_spark"))
+        bench.by_hand_on_spark(landing, bench.lake("by_hand_on_spark"))
+        others += ["on_spark", "by_hand_on_spark"]
+    for name in others:
         try:
             run([PYTHON, HERE / "equality.py", bench.folder / "ours", bench.folder / name])
         except RuntimeError as error:
             odd.append(f"ours and {name}: {error}")
     if odd:
         sys.exit("Nothing was timed, because the tables or rules differ.\n" + "\n".join(odd))
-    print(f"All three make the same tables of {SMALL:,} rows, and the same rules' counts.")
+    print(f"All ways make the same tables of {SMALL:,} rows, and the same rules' counts.")
 
 
 def three_ways(bench: Bench, rows: int, rounds: int) -> list[Target]:
@@ -199,6 +219,37 @@ def three_ways(bench: Bench, rows: int, rounds: int) -> list[Target]:
         Target("ours to by hand with a transaction", ours.seconds / fastest.seconds, 1.5, "x", below=False),
         Target("ours to by hand with sink_delta", ours.seconds / slower.seconds, 1, "x"),
         Target(f"peak memory of {rows:,} rows", ours.peak_bytes / GB, 1.5, "GB"),
+    ]
+
+
+def both_engines(bench: Bench, rows: int) -> list[Target]:
+    """Time a month, and one four times as large, on both engines and by hand on Spark: once each, as they are long."""
+    ways: dict[str, Callable[[Path, Path], Figures]] = {
+        OURS: bench.ours,
+        OURS_ON_SPARK: bench.ours_on_spark,
+        BY_HAND_ON_SPARK: bench.by_hand_on_spark,
+    }
+    found: dict[str, list[Figures]] = {way: [] for way in ways}
+    sizes = (rows, GROWN * rows)
+    print(
+        f"\n{'both engines':<42} {'rows':>10} {'seconds':>8} {'cpu s':>7} {'peak GB':>8} {'JVM GB':>7} {'x Polars':>9}"
+    )
+    for size in sizes:
+        landing = bench.landing(size)
+        for way, make in ways.items():
+            print(f"{size:,} rows: {way}", file=sys.stderr)
+            one = make(landing, bench.lake("timed"))
+            found[way].append(one)
+            print(
+                f"{way:<42} {size:10,} {one.seconds:8.2f} {one.cpu_seconds:7.2f} {one.peak_bytes / GB:8.2f} "
+                f"{one.jvm_peak_bytes / GB:7.2f} {one.seconds / found[OURS][-1].seconds:9.2f}"
+            )
+        shutil.rmtree(landing)
+    for way, (one, grown) in found.items():
+        print(f"{way:<42} takes {grown.seconds / one.seconds:.2f} times as long for {GROWN} times the rows")
+    return [
+        Target(f"on Spark to by hand on Spark, {size:,} rows", ours.seconds / theirs.seconds, 1.3, "x", below=False)
+        for size, ours, theirs in zip(sizes, found[OURS_ON_SPARK], found[BY_HAND_ON_SPARK], strict=True)
     ]
 
 

@@ -24,4 +24,5 @@ def _engine_of(settings: Settings) -> Engine:
     if settings.engine == "polars":
         return PolarsEngine()
     spark = settings.spark
-    return make_spark_engine(spark.master, spark.conf, spark.jars, Path(settings.dagster_home) / "spark.log")
+    conf = {"spark.app.name": "taxi-assets", **spark.conf}
+    return make_spark_engine(spark.master, conf, spark.jars, Path(settings.dagster_home) / "spark.log")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import dagster as dg
 import narwhals.stable.v1 as nw
@@ -146,12 +146,13 @@ class Workspace:
     instance: dg.DagsterInstance
 
     @classmethod
-    def below(cls, folder: Path, instance: dg.DagsterInstance) -> Workspace:
-        """Make empty ones below a folder."""
+    def below(
+        cls, folder: Path, instance: dg.DagsterInstance, engine: Literal["polars", "spark"] = "polars"
+    ) -> Workspace:
+        """Make empty ones below a folder, for runs on an engine."""
         (folder / "landing").mkdir()
-        settings = Settings(
-            landing_root=str(folder / "landing"), lake_root=str(folder / "lake"), DAGSTER_HOME=str(folder / "dagster")
-        )  # type: ignore[call-arg]
+        roots = {"landing_root": str(folder / "landing"), "lake_root": str(folder / "lake")}
+        settings = Settings(**roots, engine=engine, DAGSTER_HOME=str(folder / "dagster"))  # type: ignore[arg-type]
         return cls(settings, instance)
 
     @property
@@ -185,7 +186,7 @@ class Workspace:
 
     def table(self, contract: type[Contract]) -> pl.DataFrame:
         """Return all that a table holds, sorted."""
-        rows: pl.DataFrame = self.lake.read(contract).to_native().collect()
+        rows = collected(self.lake.embedded().read(contract))
         return rows.sort([name for name, dtype in rows.schema.items() if dtype != pl.List(pl.String)])
 
     def failures(self, result: dg.ExecuteInProcessResult) -> list[str]:

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, cast
 
@@ -62,7 +62,8 @@ class SparkSetup:
     """
 
     master: str
-    conf: Mapping[str, str]
+    # Not shown: they may hold secrets.
+    conf: Mapping[str, str] = field(repr=False)
     jars: Path | None
     log: Path
 
@@ -74,7 +75,7 @@ class SparkSetup:
         try:
             if self.master.startswith("sc://"):
                 return _session({**self.conf, **_OF_SESSION, "spark.remote": self.master})
-            settings = self._settings()
+            settings = self.settings()
             # There is no public way to ask whether this process has a JVM already.
             if SparkContext._gateway is None:  # noqa: SLF001
                 _require_java()
@@ -83,7 +84,8 @@ class SparkSetup:
         except PySparkException as error:
             raise LakeError(f"Spark can't be reached at {self.master}: {cause_of(error)}") from error
 
-    def _settings(self) -> dict[str, str]:
+    def settings(self) -> dict[str, str]:
+        """Return all that a Spark that isn't remote is told. Raises LakeError for jars without Delta's."""
         return {
             **_DEFAULTS,
             **(_LOCAL_DEFAULTS if self.master.startswith("local") else {}),
