@@ -175,7 +175,9 @@ def replace_partition(
     return retry_on_conflict(commit, location.uri)
 
 
-def retry_on_conflict(commit: Callable[[], _T], uri: str, conflicts: type[Exception] = CommitFailedError) -> _T:
+def retry_on_conflict(
+    commit: Callable[[], _T], uri: str, conflicts: tuple[type[Exception], ...] = (CommitFailedError,)
+) -> _T:
     """Call `commit` until no other writer comes in between: 30 times with growing waits, then LakeError."""
     for attempt in range(_TRIES):
         try:

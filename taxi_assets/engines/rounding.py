@@ -26,7 +26,8 @@ def units(value: nw.Expr, scale: int) -> nw.Expr:
 
     For values below a billion, see `fits_decimal`: beyond them a double's last bits are no decimals any more.
     """
-    millionths = (value.abs() * 10**_PLACES + 0.5).floor().cast(nw.Int64)
+    # The cast cuts off what is behind the point, and fails for what is no number, which Spark's floor makes 0.
+    millionths = (value.abs() * 10**_PLACES + 0.5).cast(nw.Int64)
     step = 10 ** (_PLACES - scale)
     magnitude = (millionths + step // 2) // step
     return nw.when(value < 0).then(-magnitude).otherwise(magnitude)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import narwhals.stable.v1 as nw
 import polars as pl
@@ -21,6 +21,7 @@ from taxi_assets.engines.engine import Members, Partition, PartitionValue, Writt
 from taxi_assets.engines.polars_engine import PolarsEngine
 from taxi_assets.engines.spark_rows import flag_rows
 
+_T = TypeVar("_T")
 _LOOKED_UP: Final = "_looked_up"
 # Each by its name: in Python, unlike in Java, Delta derives none from DeltaConcurrentModificationException.
 _CONFLICTS: Final = (
@@ -82,7 +83,7 @@ class SparkEngine:
             + f" WHEN MATCHED AND new.`{sequence}` >= stored.`{sequence}` THEN UPDATE SET *"
             " WHEN NOT MATCHED THEN INSERT *"
         )
-        merged = _retried(lambda: self.session().sql(merge, new=rows).first(), location)
+        merged = _retried(lambda: self.session().sql(merge, new=rows).collect()[0], location)
         added = sum(file.bytes for file in location.files() if file not in before)
         return Written(int(merged["num_affected_rows"]), added, location.version() or 0)
 
@@ -107,14 +108,8 @@ class SparkEngine:
         return nw.from_native(self.session().createDataFrame(pa.table(dict(columns))))
 
 
-def _retried(write: Callable[[], Any], location: DeltaLocation) -> Any:
-    def attempt() -> Any:
-        try:
-            return write()
-        except _CONFLICTS as error:
-            raise delta_exceptions.DeltaConcurrentModificationException(str(error)) from error
-
-    return retry_on_conflict(attempt, location.uri, delta_exceptions.DeltaConcurrentModificationException)
+def _retried(write: Callable[[], _T], location: DeltaLocation) -> _T:
+    return retry_on_conflict(write, location.uri, _CONFLICTS)
 
 
 def _predicate(partition: Partition) -> str:

@@ -5,6 +5,7 @@ A process has one. It starts when the first step asks for it, so that whoever on
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from delta.version import __version__ as delta_version
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from taxi_assets.engines.spark_errors import cause_of
@@ -121,6 +123,9 @@ class SparkSetup:
 
 
 def _session(settings: Mapping[str, str]) -> SparkSession:
+    # PySpark prints each failing query's whole stack as one line of JSON; who runs it reads the cause in the error.
+    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
     return cast("SparkSession", LazyPySparkResource(spark_config=dict(settings)).spark_session)
 
 

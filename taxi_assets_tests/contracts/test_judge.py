@@ -1,11 +1,13 @@
 """Claims about judging: counts, shares and examples of each rule, and the split into kept and quarantined rows.
 
-The contract is made up; that the real rules say what they should is claimed in tlc/test_rules.py.
+The contracts are made up; that the real rules say what they should is claimed in tlc/test_rules.py. What follows from
+the counts alone is claimed on Polars.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import narwhals.stable.v1 as nw
 import polars as pl
@@ -13,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxi_assets.contracts import Contract, Int64, Verdict, column, judge, rule
-
-pytestmark = pytest.mark.fast
+from taxi_assets.contracts import Contract, Frame, Int64, Verdict, column, judge, rule
+from taxi_assets.engines import Engine
+from taxi_assets_tests.scenario import POLARS, collected, on
 
 
 class Boxes(Contract, table="test_judge/boxes", publish_limit=0.5):
@@ -44,50 +46,48 @@ class Anything(Contract, table="test_judge/anything"):
     box: Int64 = column("Number of the box.", required=True)
 
 
-def boxes(*sizes: tuple[int | None, int | None]) -> nw.LazyFrame:
+def boxes(*sizes: tuple[int | None, int | None], engine: Engine = POLARS) -> Frame:
     """Return boxes of a width and a height, numbered from 1."""
     rows = [(number, *size) for number, size in enumerate(sizes, start=1)]
     schema = {"box": pl.Int64, "width": pl.Int64, "height": pl.Int64}
-    return nw.from_native(pl.LazyFrame(rows, schema=schema, orient="row"))
+    return on(engine, pl.LazyFrame(rows, schema=schema, orient="row"))
 
 
-def judged(*sizes: tuple[int | None, int | None]) -> Verdict:
-    return judge(Boxes, boxes(*sizes), row_id="box")
+def judged(*sizes: tuple[int | None, int | None], engine: Engine = POLARS) -> Verdict:
+    return judge(Boxes, boxes(*sizes, engine=engine), row_id="box")
 
 
-def numbers(frame: nw.LazyFrame) -> list[int]:
-    found: list[int] = frame.select("box").collect().to_native()["box"].to_list()
-    return found
+def numbers(frame: Frame) -> list[int]:
+    return sorted(collected(frame)["box"])
 
 
 def failed_rules(verdict: Verdict) -> dict[int, list[str]]:
-    rows = verdict.quarantined.select("box", "failed_rules").collect().rows()
-    return dict(rows)
+    return dict(collected(verdict.quarantined).select("box", "failed_rules").sort("box").rows())
 
 
 GOOD, FLAT, NARROW, TALL, NARROW_AND_FALLEN = (2, 5), (5, 2), (0, 5), (2, 50), (-1, -2)
 
 
-def test_a_row_that_breaks_no_rule_is_kept() -> None:
-    verdict = judged(GOOD)
+def test_a_row_that_breaks_no_rule_is_kept(engine: Engine) -> None:
+    verdict = judged(GOOD, engine=engine)
 
     assert (numbers(verdict.kept), numbers(verdict.quarantined)) == ([1], [])
     assert (verdict.rows, verdict.rows_quarantined) == (1, 0)
 
 
-def test_a_row_that_breaks_a_rule_is_quarantined_with_the_rules_name() -> None:
-    verdict = judged(GOOD, NARROW, FLAT)
+def test_a_row_that_breaks_a_rule_is_quarantined_with_the_rules_name(engine: Engine) -> None:
+    verdict = judged(GOOD, NARROW, FLAT, engine=engine)
 
     assert numbers(verdict.kept) == [1]
     assert failed_rules(verdict) == {2: ["wide_enough"], 3: ["upright"]}
 
 
-def test_a_row_that_breaks_several_rules_names_them_all_in_the_contracts_order() -> None:
-    assert failed_rules(judged(NARROW_AND_FALLEN)) == {1: ["wide_enough", "upright"]}
+def test_a_row_that_breaks_several_rules_names_them_all_in_the_contracts_order(engine: Engine) -> None:
+    assert failed_rules(judged(NARROW_AND_FALLEN, engine=engine)) == {1: ["wide_enough", "upright"]}
 
 
-def test_a_rule_that_reports_keeps_the_row_and_stays_out_of_failed_rules() -> None:
-    verdict = judged(TALL, (60, 20))
+def test_a_rule_that_reports_keeps_the_row_and_stays_out_of_failed_rules(engine: Engine) -> None:
+    verdict = judged(TALL, (60, 20), engine=engine)
 
     assert numbers(verdict.kept) == [1]
     assert failed_rules(verdict) == {2: ["upright"]}
@@ -98,25 +98,27 @@ def test_a_rule_that_reports_keeps_the_row_and_stays_out_of_failed_rules() -> No
     }
 
 
-def test_a_condition_that_is_null_counts_as_kept() -> None:
-    verdict = judged((None, 5), (2, None), (None, None))
+def test_a_condition_that_is_null_counts_as_kept(engine: Engine) -> None:
+    verdict = judged((None, 5), (2, None), (None, None), engine=engine)
 
     assert numbers(verdict.kept) == [1, 2, 3]
     assert all(result.rows_failing == 0 for result in verdict.results)
 
 
-def test_both_parts_keep_the_frames_own_columns_and_nothing_of_the_judging() -> None:
-    verdict = judged(GOOD, FLAT)
+def test_both_parts_keep_the_frames_own_columns_and_nothing_of_the_judging(engine: Engine) -> None:
+    verdict = judged(GOOD, FLAT, engine=engine)
 
     assert verdict.kept.collect_schema().names() == ["box", "width", "height"]
     assert verdict.quarantined.collect_schema().names() == ["box", "width", "height", "failed_rules"]
     assert verdict.quarantined.collect_schema()["failed_rules"] == nw.List(nw.String)
 
 
+@pytest.mark.fast
 def test_results_stand_in_the_contracts_order() -> None:
     assert [result.rule for result in judged(GOOD).results] == list(Boxes.rules())
 
 
+@pytest.mark.fast
 def test_a_rule_passes_up_to_its_tolerance_and_fails_above_it() -> None:
     at_the_limit, above_it = judged(NARROW, GOOD, GOOD, GOOD), judged(NARROW, NARROW, GOOD, GOOD, GOOD, GOOD, GOOD)
 
@@ -124,6 +126,7 @@ def test_a_rule_passes_up_to_its_tolerance_and_fails_above_it() -> None:
     assert (above_it.results[0].share, above_it.results[0].passed) == (2 / 7, False)
 
 
+@pytest.mark.fast
 def test_a_month_is_publishable_up_to_its_limit_and_not_above_it() -> None:
     at_the_limit, above_it = judged(FLAT, NARROW, GOOD, TALL), judged(FLAT, NARROW, NARROW_AND_FALLEN, TALL, GOOD)
 
@@ -131,24 +134,25 @@ def test_a_month_is_publishable_up_to_its_limit_and_not_above_it() -> None:
     assert (above_it.share_quarantined, above_it.publishable) == (0.6, False)
 
 
+@pytest.mark.fast
 def test_a_row_that_breaks_two_rules_is_one_quarantined_row() -> None:
     verdict = judged(NARROW_AND_FALLEN, GOOD)
 
     assert (verdict.rows_quarantined, verdict.share_quarantined) == (1, 0.5)
 
 
-def test_examples_carry_the_row_id_and_the_rules_columns() -> None:
-    verdict = judged(GOOD, FLAT)
+def test_examples_carry_the_row_id_and_the_rules_columns(engine: Engine) -> None:
+    verdict = judged(GOOD, FLAT, engine=engine)
 
     assert verdict.results[2].examples == ({"box": 2, "width": 5, "height": 2},)
     assert verdict.results[0].examples == ()
 
 
-def test_there_are_at_most_five_examples_all_different_and_each_breaks_the_rule() -> None:
+def test_there_are_at_most_five_examples_all_different_and_each_breaks_the_rule(engine: Engine) -> None:
     sizes = [GOOD, FLAT, NARROW, NARROW_AND_FALLEN, TALL, (9, 1), (90, 80)] * 20
 
     too_narrow, too_tall, fallen = (
-        [sizes[example["box"] - 1] for example in result.examples] for result in judged(*sizes).results
+        [sizes[example["box"] - 1] for example in result.examples] for result in judged(*sizes, engine=engine).results
     )
 
     assert [len(examples) for examples in (too_narrow, too_tall, fallen)] == [5, 5, 5]
@@ -157,13 +161,14 @@ def test_there_are_at_most_five_examples_all_different_and_each_breaks_the_rule(
     assert all(height < width for width, height in fallen)
 
 
+@pytest.mark.fast
 def test_no_row_is_an_example_twice() -> None:
     for result in judged(*[FLAT, NARROW_AND_FALLEN] * 20).results:
         assert len({example["box"] for example in result.examples}) == len(result.examples)
 
 
-def test_a_frame_whose_rows_are_all_bad_keeps_none() -> None:
-    verdict = judged(*[NARROW_AND_FALLEN] * 8)
+def test_a_frame_whose_rows_are_all_bad_keeps_none(engine: Engine) -> None:
+    verdict = judged(*[NARROW_AND_FALLEN] * 8, engine=engine)
 
     assert (verdict.rows, verdict.rows_quarantined, verdict.publishable) == (8, 8, False)
     assert numbers(verdict.kept) == []
@@ -172,24 +177,108 @@ def test_a_frame_whose_rows_are_all_bad_keeps_none() -> None:
     assert len(verdict.results[0].examples) == 3  # all in one group, of which three are named
 
 
-def test_a_frame_without_rows_breaks_nothing_and_can_be_published() -> None:
-    verdict = judged()
+def test_a_frame_without_rows_breaks_nothing_and_can_be_published(engine: Engine) -> None:
+    verdict = judged(engine=engine)
 
     assert (verdict.rows, verdict.rows_quarantined, verdict.share_quarantined, verdict.publishable) == (0, 0, 0.0, True)
     assert all(result.passed and result.share == 0.0 and result.examples == () for result in verdict.results)
 
 
-def test_a_contract_without_rules_keeps_every_row() -> None:
-    verdict = judge(Anything, boxes(FLAT, NARROW), row_id="box")
+def test_a_contract_without_rules_keeps_every_row(engine: Engine) -> None:
+    verdict = judge(Anything, boxes(FLAT, NARROW, engine=engine), row_id="box")
 
     assert (verdict.rows, verdict.rows_quarantined, verdict.results) == (2, 0, ())
     assert numbers(verdict.kept) == [1, 2]
     assert failed_rules(verdict) == {}
 
 
+# --- what leaves the engine
+
+
+class Few(Contract, table="test_judge/few"):
+    """Two rules."""
+
+    box: Int64 = column("Number of the box.", required=True)
+
+    @rule("width", why="x", source="x")
+    def wide(cls, width: nw.Expr) -> nw.Expr:
+        return width > 100
+
+    @rule("height", why="x", source="x", quarantines=False)
+    def high(cls, height: nw.Expr) -> nw.Expr:
+        return height > 100
+
+
+def with_rules(count: int) -> type[Contract]:
+    """Return a contract with some rules more, each of which every box breaks."""
+
+    def named(number: int) -> Any:
+        def never(cls: Any, width: nw.Expr) -> nw.Expr:  # noqa: ARG001
+            return width > 1_000
+
+        never.__name__ = f"rule_{number}"
+        return rule("width", why="x", source="x", quarantines=number % 2 == 0)(never)
+
+    rules = {f"rule_{number}": named(number) for number in range(count)}
+    return type(f"With{count}", (Few,), {"__doc__": "More rules.", **rules}, table=f"test_judge/with_{count}")
+
+
+@pytest.mark.full
+def test_judging_takes_as_many_spark_jobs_for_many_rules_as_for_few(spark: Engine) -> None:
+    context = spark.session().sparkContext  # type: ignore[attr-defined]
+    frame = boxes(*[FLAT, GOOD, NARROW] * 10, engine=spark)
+
+    def jobs(contract: type[Contract]) -> int:
+        context.setJobGroup(contract.__name__, contract.__name__)
+        try:
+            judge(contract, frame, row_id="box")
+            return len(context.statusTracker().getJobIdsForGroup(contract.__name__))
+        finally:
+            context.setLocalProperty("spark.jobGroup.id", None)
+
+    few, many = Few, with_rules(18)
+    assert (len(few.rules()), len(many.rules())) == (2, 20)
+
+    assert 0 < jobs(few) == jobs(many)
+
+
+@pytest.mark.full
+def test_nothing_but_counts_and_examples_leaves_spark_though_every_row_breaks_a_rule(
+    spark: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = boxes(*[FLAT, NARROW_AND_FALLEN] * 500, engine=spark)
+    left: list[int] = []
+    of_spark = type(nw.to_native(frame))
+
+    def counting(name: str) -> None:
+        original = getattr(of_spark, name)
+
+        def hand_over(self: Any, *arguments: Any) -> Any:
+            found = original(self, *arguments)
+            left.append(found.num_rows if name == "toArrow" else len(found))
+            return found
+
+        monkeypatch.setattr(of_spark, name, hand_over)
+
+    for name in ("collect", "toArrow", "toPandas", "take"):
+        counting(name)
+    verdict = judge(Boxes, frame, row_id="box")
+
+    assert (verdict.rows, verdict.rows_quarantined) == (1_000, 1_000)
+    assert [result.rows_failing for result in verdict.results] == [500, 0, 1_000]
+    # Two groups of rows by what they break, each in three parts; then at most five examples a rule.
+    assert len(left) == 2
+    assert left[0] == 2 * 3
+    assert 0 < left[1] <= 5 * len(Boxes.rules())
+
+
+# --- any frame
+
+
 SIZES = st.one_of(st.none(), st.integers(-3, 15))
 
 
+@pytest.mark.fast
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(SIZES, SIZES), max_size=12))
 def test_kept_and_quarantined_are_all_rows_and_none_is_both(sizes: Sequence[tuple[int | None, int | None]]) -> None:

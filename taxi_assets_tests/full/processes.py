@@ -76,10 +76,10 @@ class Home:
         return report_of(self.start(*arguments, "--json", **environment))
 
 
-def report_of(process: subprocess.Popen[str]) -> Any:
+def report_of(process: subprocess.Popen[str], seconds: float = 5 * MINUTE) -> Any:
     """Wait for a `taxi-assets` that writes JSON, demand that it succeeds, and return the JSON."""
     try:
-        out, err = process.communicate(timeout=5 * MINUTE)
+        out, err = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         raise
@@ -159,9 +159,7 @@ class Server:
 @contextmanager
 def serving(home: Home, *command: str) -> Iterator[Server]:
     """Run ``dagster dev`` or ``dagster-webserver`` on a home for a while, and stop it with all its children."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     log = home.dagster / "server.log"
     program = str(Path(sys.executable).parent / command[0])
     with log.open("w") as written:
@@ -178,10 +176,18 @@ def serving(home: Home, *command: str) -> Iterator[Server]:
             wait_for(server.is_up, f"{command[0]} to answer; its log: {log}", 2 * MINUTE)
             yield server
         finally:
-            _stop(process)
+            stop(process)
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process that was started with a session of its own, and all that it has started."""
     for how in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, how)

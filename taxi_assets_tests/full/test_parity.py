@@ -28,7 +28,7 @@ from taxi_assets.months import Month
 from taxi_assets.sample import write_month
 from taxi_assets.tlc.catalog import ASSETS
 from taxi_assets.vocabulary import Service
-from taxi_assets_tests.full.processes import Home, assert_equal_contents, contents
+from taxi_assets_tests.full.processes import MINUTE, Home, assert_equal_contents, contents, report_of
 from taxi_assets_tests.scenario import MONTH, in_file_columns, trip
 
 pytestmark = pytest.mark.full
@@ -171,7 +171,7 @@ _DIRTY = [
 def _on_both(folder: Path, landing: Path, months: list[str]) -> World:
     homes = {engine: Home.below(folder / engine, landing) for engine in ("polars", "spark")}
     for engine, home in homes.items():
-        report = home.report("materialize", *months, TAXI_ENGINE=engine)
+        report = report_of(home.start("materialize", *months, "--json", TAXI_ENGINE=engine), 20 * MINUTE)
         assert [month["state"] for month in report] == ["done"] * len(months), report
     return World(homes, {engine: contents(home.lake) for engine, home in homes.items()}, months)
 
