@@ -71,8 +71,8 @@ def stored_checks(
 ) -> dg.AssetChecksDefinition:
     """Make one step of several checks; any of them can be run alone.
 
-    `embedded` ones look within this process, whatever engine computes: those of tables that come from a file, which is
-    read within this process, too.
+    `embedded` ones look within this process, whatever engine computes: into tables that are read from a file within it,
+    too, and into those that have few rows, or of which a sum is asked. A query costs a cluster more than that.
     """
     by_key = {dg.AssetCheckKey(asset_key(check.contract), check.name): check for check in checks}
 
