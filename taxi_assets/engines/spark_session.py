@@ -150,7 +150,7 @@ def _require_java() -> None:
     if java is None:
         raise LakeError(f"Spark needs Java, and there is none ({where}). {what_to_do}")
     said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
-    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    version = re.search(r'^.* version "(?:1\.)?(\d+).*$', said, re.MULTILINE)
     if version is None or int(version[1]) < _OLDEST_JAVA:
-        found = first_line(Exception(said))
+        found = version[0] if version else first_line(Exception(said))
         raise LakeError(f"Spark needs Java {_OLDEST_JAVA} or newer, and {java} is {found} ({where}). {what_to_do}")
