@@ -33,6 +33,14 @@ class SparkSettings(BaseModel):
     conf: dict[str, str] = Field(default={}, repr=False)
     jars: DirectoryPath | None = None
 
+    @field_validator("master")
+    @classmethod
+    def _is_no_connect_server(cls, master: str) -> str:
+        # Its client has no JVM to ask, and takes packages of its own.
+        if master.startswith("sc://"):
+            raise ValueError("Spark Connect isn't supported; name a master: local[*], spark://, yarn or k8s://")
+        return master
+
     @field_validator("conf", mode="before")
     @classmethod
     def _as_text(cls, conf: Any) -> Any:

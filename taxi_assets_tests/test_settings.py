@@ -174,6 +174,7 @@ def test_sparks_own_settings_are_taken_as_json_numbers_and_truths_among_them(env
         ("TAXI_SPARK__CONF", '["spark.executor.memory"]', "TAXI_SPARK__CONF"),
         ("TAXI_SPARK__JARS", "no/such/folder", "TAXI_SPARK__JARS"),
         ("TAXI_SPARK__MASTER", "", "TAXI_SPARK__MASTER"),
+        ("TAXI_SPARK__MASTER", "sc://there:15002", "TAXI_SPARK__MASTER: Value error, Spark Connect isn't supported"),
         ("TAXI_SPARK__MEMORY", "4g", "TAXI_SPARK__MEMORY"),
         ("TAXI_ENGINE", "duckdb", "'polars' or 'spark'"),
     ],

@@ -58,9 +58,9 @@ _LOCAL_DEFAULTS: Final = {
 class SparkSetup:
     """Which Spark to use, and how.
 
-    `master` is Spark's own: ``local[*]``, ``spark://host:7077``, ``yarn``, ``k8s://...``, or ``sc://host:15002`` for a
-    Spark Connect server. `conf` are settings of Spark's (``spark.*``), which go before our defaults. `jars` is a folder
-    that holds Delta's jars; without one Ivy fetches them once and keeps them. Spark's own log goes to the file `log`.
+    `master` is Spark's own: ``local[*]``, ``spark://host:7077``, ``yarn``, ``k8s://...``. `conf` are settings of Spark's
+    (``spark.*``), which go before our defaults. `jars` is a folder that holds Delta's jars; without one Ivy fetches them
+    once and keeps them. Spark's own log goes to the file `log`.
     """
 
     master: str
@@ -75,8 +75,6 @@ class SparkSetup:
         Raises LakeError, in one line with what to do, if there is no fitting Java, no Delta, or no such master.
         """
         try:
-            if self.master.startswith("sc://"):
-                return _session({**self.conf, **_OF_SESSION, "spark.remote": self.master})
             settings = self.settings()
             # There is no public way to ask whether this process has a JVM already.
             if SparkContext._gateway is None:  # noqa: SLF001
@@ -87,12 +85,16 @@ class SparkSetup:
             raise LakeError(f"Spark can't be reached at {self.master}: {cause_of(error)}") from error
 
     def settings(self) -> dict[str, str]:
-        """Return all that a Spark that isn't remote is told. Raises LakeError for jars without Delta's."""
+        """Return all that Spark is told. Raises LakeError for a folder of jars without Delta's."""
+        delta, jars = (
+            ("spark.jars.packages", _DELTA_PACKAGE) if self.jars is None else ("spark.jars", _delta_in(self.jars))
+        )
         return {
             **_DEFAULTS,
             **(_LOCAL_DEFAULTS if self.master.startswith("local") else {}),
-            **({"spark.jars.packages": _DELTA_PACKAGE} if self.jars is None else {"spark.jars": _delta_in(self.jars)}),
             **self.conf,
+            # Beside those that the user wants, such as a store's client.
+            delta: ",".join(filter(None, (self.conf.get(delta), jars))),
             **_OF_SESSION,
             **_OF_DELTA,
             "spark.master": self.master,

@@ -87,6 +87,15 @@ def test_a_folder_of_jars_takes_the_place_of_fetching_them(setup: SparkSetup, tm
     assert setup.settings()["spark.jars.packages"] == "io.delta:delta-spark_4.2_2.13:4.4.0"
 
 
+def test_packages_that_a_user_wants_are_fetched_beside_deltas(setup: SparkSetup) -> None:
+    settings = replace(setup, conf={"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.5.0"}).settings()
+
+    assert settings["spark.jars.packages"].split(",") == [
+        "org.apache.hadoop:hadoop-aws:3.5.0",
+        "io.delta:delta-spark_4.2_2.13:4.4.0",
+    ]
+
+
 def test_only_a_local_master_gets_what_suits_small_data(setup: SparkSetup) -> None:
     small = {"spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions", "spark.ui.enabled"}
 
