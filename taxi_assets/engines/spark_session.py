@@ -58,9 +58,9 @@ _LOCAL_DEFAULTS: Final = {
 class SparkSetup:
     """Which Spark to use, and how.
 
-    `master` is Spark's own: ``local[*]``, ``spark://host:7077``, ``yarn``, ``k8s://...``. `conf` are settings of Spark's
-    (``spark.*``), which go before our defaults. `jars` is a folder that holds Delta's jars; without one Ivy fetches them
-    once and keeps them. Spark's own log goes to the file `log`.
+    `master` is Spark's own: ``local[*]``, ``spark://host:7077``, ``yarn``, ``k8s://...``. `conf` are settings of
+    Spark's (``spark.*``), which go before our defaults. `jars` is a folder that holds Delta's jars; without one Ivy
+    fetches them once and keeps them. Spark's own log goes to the file `log`.
     """
 
     master: str
