@@ -11,13 +11,15 @@ DAGSTER_HOME ?= data/dagster
 override DAGSTER_HOME := $(abspath $(DAGSTER_HOME))
 export DAGSTER_HOME
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Spark's packages are large, and only needed by those who name it.
+READY := $(if $(filter spark,$(TAXI_ENGINE)),.venv/spark,.venv/installed)
 
 .PHONY: demo ui test fast lint bench clean
 
 # On folders of its own, whatever is exported: made-up months must not get between real ones.
 demo: export TAXI_LANDING_ROOT := $(CURDIR)/data/landing
 demo: export TAXI_LAKE_ROOT := $(CURDIR)/data/lake
-demo: .venv/installed
+demo: $(READY)
 	$(BIN)/taxi-assets sample $(DEMO_MONTHS)
 	$(BIN)/taxi-assets materialize $(DEMO_MONTHS)
 	$(BIN)/taxi-assets tables
@@ -26,7 +28,7 @@ demo: .venv/installed
 	@$(BIN)/taxi-assets sql "$(QUARANTINED)"
 	@echo "Next: make ui, and open http://127.0.0.1:$(PORT)"
 
-ui: .venv/installed
+ui: $(READY)
 	$(BIN)/python -m taxi_assets.settings
 	mkdir -p $(DAGSTER_HOME)
 	test -e $(DAGSTER_HOME)/dagster.yaml || cp taxi_assets/dagster.yaml $(DAGSTER_HOME)/
@@ -53,6 +55,10 @@ clean:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint requirements.lock --editable .
+	touch $@
+
+.venv/spark: .venv/installed
+	$(BIN)/pip install --quiet --constraint requirements.lock --editable .[spark]
 	touch $@
 
 .venv/dev: .venv/installed
