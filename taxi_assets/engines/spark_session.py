@@ -91,6 +91,8 @@ class SparkSetup:
         )
         return {
             **_DEFAULTS,
+            # Nothing is put there, but Spark makes the folder, in the current one unless told otherwise.
+            "spark.sql.warehouse.dir": str(self.log.with_name("spark-warehouse")),
             **(_LOCAL_DEFAULTS if self.master.startswith("local") else {}),
             **self.conf,
             # Beside those that the user wants, such as a store's client.
