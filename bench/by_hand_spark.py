@@ -30,9 +30,9 @@ SETTINGS: Final = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
-    # What is larger, the JVM never compiles: left to run one by one, the operators of silver's rows are not.
+    # The JVM never compiles a method of more bytes; silver's rows make such, unless their operators are left unfused.
     "spark.sql.codegen.hugeMethodLimit": "8000",
-    # Without this every row is sorted by the month before it is written, and all of them are of the same.
+    # Without a writer for it, rows would be sorted by their partition first; and there is only one.
     "spark.sql.maxConcurrentOutputFileWriters": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -152,6 +152,7 @@ def quarantining_rules(month: date) -> dict[str, str]:
 
 
 def warning_rules(known_zones: Iterable[int]) -> dict[str, str]:
+    """What a row should be, and is kept all the same if it isn't."""
     known = listed(known_zones)
     sum_of_parts = " + ".join(f"coalesce({name}, 0D)" for name in PARTS_OF_TOTAL)
     return {
