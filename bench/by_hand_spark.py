@@ -34,6 +34,7 @@ SETTINGS: Final = {
     "spark.sql.codegen.hugeMethodLimit": "8000",
     # Without a writer for it, rows would be sorted by their partition first; and there is only one.
     "spark.sql.maxConcurrentOutputFileWriters": "2",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
@@ -390,6 +391,8 @@ def main() -> None:
     builder = SparkSession.builder
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
+    # Spark makes the folder, in the current one unless told otherwise.
+    builder = builder.config("spark.sql.warehouse.dir", str(arguments.lake.resolve() / "spark-warehouse"))
     with builder.getOrCreate() as spark:
         counts = run(arguments.file, arguments.zones, Lake(spark, arguments.lake.resolve(), arguments.month))
     print(json.dumps(counts))

@@ -98,7 +98,9 @@ class _Jvm(threading.Thread):
         times = (child / "stat").read_text().rpartition(")")[2].split()
         self.cpu_seconds = (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
         status = dict(line.split(":", 1) for line in (child / "status").read_text().splitlines() if ":" in line)
-        self.peak_bytes = int(status["VmHWM"].split()[0]) * _KILOBYTE
+        # One that is ending has no memory any more.
+        if "VmHWM" in status:
+            self.peak_bytes = int(status["VmHWM"].split()[0]) * _KILOBYTE
 
 
 def _children(parent: int) -> Iterator[Path]:

@@ -1,13 +1,13 @@
 """Judging: all rules of a contract evaluated on a frame in one aggregation, and the frame split by what was found.
 
 Pure Narwhals: the same code judges on every engine. Nothing but counts and a few example rows leaves the engine. What
-is kept and what is quarantined stay lazy: storing them evaluates the rules again, which costs less than holding the
-frame.
+is kept and what is quarantined stay lazy: storing what is kept evaluates the rules again, which costs less than holding
+the frame. The rows that break a rule are asked for several times; an engine may hold those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -68,11 +68,19 @@ class Verdict:
         return self.share_quarantined <= self.contract.stored_as().publish_limit
 
 
-def judge(contract: type[Contract], frame: Frame, *, row_id: str, recognised_by: Sequence[str] = ()) -> Verdict:
+def judge(
+    contract: type[Contract],
+    frame: Frame,
+    *,
+    row_id: str,
+    recognised_by: Sequence[str] = (),
+    hold: Callable[[Frame], Frame] = lambda rows: rows,
+) -> Verdict:
     """Evaluate all rules of `contract` on `frame` in one aggregation.
 
     `row_id` is a column of whole numbers that differ from row to row; examples are found by it. They show the columns
-    of their rule, and those by which a row is `recognised_by`.
+    of their rule, and those by which a row is `recognised_by`. `hold` is the engine's; the rows that break a rule go
+    through it.
     """
     quarantining = [rule for rule in contract.rules() if rule.quarantines]
     reported = [rule for rule in contract.rules() if not rule.quarantines]
@@ -80,8 +88,9 @@ def judge(contract: type[Contract], frame: Frame, *, row_id: str, recognised_by:
         _as_bits(quarantining).alias(_QUARANTINING),
         _as_bits(reported).alias(_REPORTED),
     )
+    broken = hold(judged.filter((nw.col(_QUARANTINING) != 0) | (nw.col(_REPORTED) != 0)))
     tally = (
-        judged.with_columns((nw.col(row_id) % _EXAMPLES_PER_GROUP).alias(_LANE))
+        broken.with_columns((nw.col(row_id) % _EXAMPLES_PER_GROUP).alias(_LANE))
         .group_by(_QUARANTINING, _REPORTED, _LANE)
         .agg(nw.len().alias("rows"), nw.col(row_id).min().alias("example"))
         .collect()
@@ -95,10 +104,10 @@ def judge(contract: type[Contract], frame: Frame, *, row_id: str, recognised_by:
                 sum(group["rows"] for group in groups),
                 sorted(group["example"] for group in groups)[:_EXAMPLES],
             )
-    rows = sum(group["rows"] for group in tally)
+    rows = int(frame.select(nw.len()).collect().item())
     shown = {rule.name: list(dict.fromkeys([row_id, *recognised_by, *rule.columns])) for rule in contract.rules()}
     columns = dict.fromkeys(name for names in shown.values() for name in names)
-    examples = _fetch_examples(frame, row_id, list(columns), {id_ for _, ids in found.values() for id_ in ids})
+    examples = _fetch_examples(broken, row_id, list(columns), {id_ for _, ids in found.values() for id_ in ids})
     return Verdict(
         contract=contract,
         rows=rows,
@@ -114,7 +123,7 @@ def judge(contract: type[Contract], frame: Frame, *, row_id: str, recognised_by:
         ),
         kept=judged.filter(nw.col(_QUARANTINING) == 0).drop(_QUARANTINING, _REPORTED),
         quarantined=(
-            judged.filter(nw.col(_QUARANTINING) != 0)
+            broken.filter(nw.col(_QUARANTINING) != 0)
             .with_columns(_names_broken(quarantining).alias(FAILED_RULES))
             .drop(_QUARANTINING, _REPORTED)
         ),

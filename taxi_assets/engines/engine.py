@@ -53,6 +53,10 @@ class Engine(Protocol):
         """
         ...
 
+    def hold(self, frame: Frame) -> Frame:
+        """Return the frame, kept as computed if that is cheaper on this engine than to compute it again."""
+        ...
+
     def look_up(self, frame: Frame, small: Frame, key: str, small_key: str) -> Frame:
         """Add the columns of a frame that fits into memory and has each key once; null where it lacks the key."""
         ...

@@ -135,6 +135,10 @@ class PolarsEngine:
         flags = find_repeats_and_members(rows, row_id, repeats, among)
         return nw.from_native(pl.concat([rows, flags.lazy()], how="horizontal"))
 
+    def hold(self, frame: Frame) -> Frame:
+        """See `Engine.hold`. Here it would cost memory, and computing again is fast."""
+        return frame
+
     def look_up(self, frame: Frame, small: Frame, key: str, small_key: str) -> Frame:
         """See `Engine.look_up`."""
         return nw.from_native(look_up(nw.to_native(frame), nw.to_native(small), key, small_key))

@@ -19,7 +19,7 @@ from taxi_assets.engines.conform import conform, require_upsertable
 from taxi_assets.engines.delta_log import DeltaLocation, retry_on_conflict
 from taxi_assets.engines.engine import Members, Partition, PartitionValue, Written
 from taxi_assets.engines.polars_engine import PolarsEngine
-from taxi_assets.engines.spark_rows import flag_rows
+from taxi_assets.engines.spark_rows import flag_rows, hold
 
 _T = TypeVar("_T")
 _LOOKED_UP: Final = "_looked_up"
@@ -91,6 +91,10 @@ class SparkEngine:
         """See `Engine.flag_rows`."""
         among = {flag: (columns, nw.to_native(small)) for flag, (columns, small) in members.items()}
         return nw.from_native(flag_rows(nw.to_native(frame), row_id, repeats, among))
+
+    def hold(self, frame: Frame) -> Frame:
+        """See `Engine.hold`."""
+        return nw.from_native(hold(nw.to_native(frame)))
 
     def look_up(self, frame: Frame, small: Frame, key: str, small_key: str) -> Frame:
         """See `Engine.look_up`."""

@@ -35,7 +35,7 @@ def flag_rows(rows: DataFrame, row_id: str, repeats: Mapping[str, Sequence[str]]
     if not found:
         return rows
     all_found = reduce(lambda some, more: some.unionByName(more, allowMissingColumns=True), found)
-    flagged = _hold(all_found.groupBy(row_id).agg(*(F.max(flag).alias(flag) for flag in flags)))
+    flagged = hold(all_found.groupBy(row_id).agg(*(F.max(flag).alias(flag) for flag in flags)))
     return rows.join(flagged, row_id, "left").withColumns({flag: F.coalesce(flag, F.lit(False)) for flag in flags})
 
 
@@ -81,7 +81,7 @@ def _hash_if_complete(columns: Sequence[str]) -> Column:
     return F.when(reduce(Column.__and__, (F.isnotnull(column) for column in columns)), F.xxhash64(*columns))
 
 
-def _hold(few: DataFrame) -> DataFrame:
+def hold(few: DataFrame) -> DataFrame:
     """Keep a frame's rows where they were computed; now, as Spark plans joins by sizes and this one's is then known."""
     _held.append(few.persist())
     few.count()

@@ -16,10 +16,11 @@ import dagster as dg
 import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame, judge
+from taxi_assets.engines import engine_of
 from taxi_assets.errors import LakeError, PublishLimitExceededError
 from taxi_assets.lake.code_versions import code_version
 from taxi_assets.lake.failures import one_clear_failure
-from taxi_assets.lake.metadata import OPTIONAL, asset_key, column_schema, rule_results, rule_specs
+from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, asset_key, column_schema, rule_results, rule_specs
 
 IO_MANAGER: Final = "lake_io_manager"
 """Resource key of the lake's IO manager."""
@@ -35,12 +36,18 @@ def table_asset(
     partitions_def: dg.PartitionsDefinition,
     ins: Mapping[str, dg.AssetIn] | None = None,
     tags: Mapping[str, str] | None = None,
+    embedded: bool = False,
 ) -> Callable[[Transform], dg.AssetsDefinition]:
     """Make a transform the asset of a contract's table.
 
     The transform takes its inputs as lazy frames and returns one, or a MaterializeResult whose value is one, or yields
-    such a result to look after it, once it is stored.
+    such a result to look after it, once it is stored. An `embedded` one is computed and stored within the run's
+    process, whatever engine computes the others: for tables of few rows, each the answer to one scan.
     """
+    if embedded and ins:
+        ins = {
+            name: dg.AssetIn(one.key, metadata={**(one.metadata or {}), EMBEDDED: True}) for name, one in ins.items()
+        }
 
     def decorate(transform: Transform) -> dg.AssetsDefinition:
         @functools.wraps(transform)
@@ -89,7 +96,9 @@ def judged_assets(
         @functools.wraps(transform)
         def compute(*args: Any, **kwargs: Any) -> Iterator[Any]:
             with one_clear_failure(kept.stored_as().key):
-                verdict = judge(kept, transform(*args, **kwargs), row_id=row_id, recognised_by=recognised_by)
+                rows = transform(*args, **kwargs)
+                hold = engine_of(rows).hold
+                verdict = judge(kept, rows, row_id=row_id, recognised_by=recognised_by, hold=hold)
             if not verdict.publishable:
                 yield from rule_results(verdict)
                 with one_clear_failure(kept.stored_as().key):

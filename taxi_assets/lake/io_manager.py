@@ -18,7 +18,7 @@ from taxi_assets.engines import DataFile, Partition, Written, engine_of
 from taxi_assets.errors import LakeError, LandingError, TaxiAssetsError, UnreadableRowsError
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
-from taxi_assets.lake.metadata import OPTIONAL, column_schema
+from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, column_schema
 from taxi_assets.lake.partitions import partition_of
 
 _MOST_RETRIES: Final = 5
@@ -37,7 +37,7 @@ class DeltaLakeIOManager(dg.IOManager):
     """Stores lazy frames as partitions of Delta tables, or upserts them where the contract has no partitions.
 
     An input whose AssetIn has the metadata `OPTIONAL` is None where the upstream never stored the partition; any
-    other input is an error then.
+    other input is an error then. One with `EMBEDDED` is read within this process.
 
     Runs of one month that don't know of each other may publish an input while a step works on what it was before. The
     step is then done again: whoever publishes last has seen what its inputs are.
@@ -75,16 +75,18 @@ class DeltaLakeIOManager(dg.IOManager):
     def load_input(self, context: dg.InputContext) -> Frame | None:
         """Load the partitions that the run's partition maps to, or the whole table for an asset without partitions."""
         contract = contract_of("/".join(context.asset_key.path))
+        asked = context.definition_metadata or {}
+        lake = self._lake.embedded() if asked.get(EMBEDDED) else self._lake
         with one_clear_failure(f"{context.asset_key.path[-1]} as input of {context.step_context.step.key}"):
             if not contract.stored_as().partition or not context.has_asset_partitions or _are_all(context):
-                return self._lake.read(contract)
+                return lake.read(contract)
             partitions = self._partitions(contract, context)
             self._remember(contract, partitions, context)
             stored = [part for part in partitions if self._lake.row_count(contract, part) is not None]
             if stored == partitions and stored:
-                return self._lake.read(contract, partitions)
-            if (context.definition_metadata or {}).get(OPTIONAL):
-                return self._lake.read(contract, stored) if stored else None
+                return lake.read(contract, partitions)
+            if asked.get(OPTIONAL):
+                return lake.read(contract, stored) if stored else None
             absent = [str(part) for part in partitions if part not in stored]
             raise LakeError(
                 f"{contract.stored_as().key} doesn't hold {', '.join(absent) or context.asset_partition_keys}. "

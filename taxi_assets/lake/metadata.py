@@ -12,6 +12,8 @@ from taxi_assets.contracts import Contract, Rule, RuleResult, Verdict
 WITHIN_PUBLISH_LIMIT: Final = "within_publish_limit"
 OPTIONAL: Final = "optional"
 """Metadata of an AssetIn whose upstream may lack the partition."""
+EMBEDDED: Final = "embedded"
+"""Metadata of an AssetIn that is read within the run's process, whatever engine computes."""
 _PLAIN: Final = (str, int, float, bool, type(None))
 
 

@@ -67,12 +67,12 @@ class StoredCheck:
 
 
 def stored_checks(
-    name: str, partitions_def: dg.PartitionsDefinition, checks: Sequence[StoredCheck], *, embedded: bool = False
+    name: str, partitions_def: dg.PartitionsDefinition, checks: Sequence[StoredCheck]
 ) -> dg.AssetChecksDefinition:
     """Make one step of several checks; any of them can be run alone.
 
-    `embedded` ones look within this process, whatever engine computes: into tables that are read from a file within it,
-    too, and into those that have few rows, or of which a sum is asked. A query costs a cluster more than that.
+    They look within this process, whatever engine computes: what they ask is answered by a scan of a few columns, which
+    costs less than a cluster's query. What one engine wrote is so seen by another.
     """
     by_key = {dg.AssetCheckKey(asset_key(check.contract), check.name): check for check in checks}
 
@@ -92,7 +92,7 @@ def stored_checks(
         can_subset=True,
     )
     def run(context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]) -> Iterator[dg.AssetCheckResult]:
-        stored = Stored(lake.embedded() if embedded else lake, partitions_def, context.partition_key)
+        stored = Stored(lake.embedded(), partitions_def, context.partition_key)
         for key in sorted(context.selected_asset_check_keys):
             check = by_key[key]
             with one_clear_failure(f"{check.contract.stored_as().key}: {check.name}"):

@@ -40,16 +40,16 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
                 all_rows_read(landing, service, contract),
                 matches_contract(contract),
                 nothing_rescued(contract),
-            ], embedded=True)
+            ])
             for service, contract in BRONZE_TRIPS.items()
         ),
         stored_checks("tlc_bronze__zones__checks", MONTHS, [
             matches_contract(Zones),
             unique_keys(Zones),
-        ], embedded=True),
+        ]),
         stored_checks("tlc_silver__dimensions__checks", MONTHS, [
             check(contract) for contract in (DimZone, DimPayment) for check in (matches_contract, unique_keys)
-        ], embedded=True),
+        ]),
         *(
             stored_checks(f"tlc_silver__{service}_trips__checks", MONTHS, [
                 _every_row_kept_or_quarantined(service),
@@ -68,7 +68,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             # A borough is no key of dim_zone, whose names are those of the newest month: its own month's lookup tells.
             no_orphans(FactTripsBoroughHour, ("pickup_borough",), Zones, key_column="borough", besides=(UNKNOWN,)),
             no_orphans(FactTopZones, ("pickup_location_id",), DimZone),
-        ], embedded=True),
+        ]),
     ]  # fmt: skip
 
 

@@ -266,10 +266,28 @@ def test_nothing_but_counts_and_examples_leaves_spark_though_every_row_breaks_a_
 
     assert (verdict.rows, verdict.rows_quarantined) == (1_000, 1_000)
     assert [result.rows_failing for result in verdict.results] == [500, 0, 1_000]
-    # Two groups of rows by what they break, each in three parts; then at most five examples a rule.
-    assert len(left) == 2
-    assert left[0] == 2 * 3
-    assert 0 < left[1] <= 5 * len(Boxes.rules())
+    # Two groups of rows by what they break, each in three parts; the number of rows; then at most five examples a rule.
+    groups, counts, examples = left
+    assert (groups, counts) == (2 * 3, 1)
+    assert 0 < examples <= 5 * len(Boxes.rules())
+
+
+def test_only_rows_that_break_a_rule_are_held_and_all_that_is_asked_of_them_comes_from_there(engine: Engine) -> None:
+    held = []
+
+    def hold(rows: Frame) -> Frame:
+        held.append(numbers(rows))
+        # Whoever asked the frame itself again would see other sizes.
+        return rows.with_columns(nw.lit(77).alias("width"), nw.lit(77).alias("height"))
+
+    verdict = judge(Boxes, boxes(GOOD, FLAT, TALL, NARROW, engine=engine), row_id="box", hold=hold)
+
+    assert held == [[2, 3, 4]]
+    assert numbers(verdict.kept) == [1, 3]
+    assert set(collected(verdict.quarantined)["width"]) == {77}
+    shown = [example for result in verdict.results for example in result.examples]
+    assert {size for example in shown for name, size in example.items() if name != "box"} == {77}
+    assert [result.rows_failing for result in verdict.results] == [1, 1, 1]
 
 
 # --- any frame

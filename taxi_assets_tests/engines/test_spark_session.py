@@ -29,8 +29,9 @@ def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    # Other tests of this process may have started a JVM, which would be used again.
-    monkeypatch.setattr("pyspark.SparkContext._gateway", None)
+    # Other tests of this process may have started a JVM and a context, which would be used again.
+    for started in ("_gateway", "_active_spark_context"):
+        monkeypatch.setattr(f"pyspark.SparkContext.{started}", None)
     return folder
 
 
@@ -101,6 +102,19 @@ def test_only_a_local_master_gets_what_suits_small_data(setup: SparkSetup) -> No
 
     assert small <= set(setup.settings())
     assert small.isdisjoint(replace(setup, master="spark://there:7077").settings())
+
+
+@pytest.mark.parametrize("variable", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"])
+def test_a_collector_that_java_is_told_already_stays_the_only_one(
+    setup: SparkSetup, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"):
+        monkeypatch.delenv(name, raising=False)
+    assert setup.settings()["spark.driver.extraJavaOptions"] == "-XX:+UseParallelGC"
+
+    monkeypatch.setenv(variable, "-Xss4m -XX:+UseZGC")
+
+    assert "spark.driver.extraJavaOptions" not in setup.settings()
 
 
 def test_what_a_user_sets_goes_before_our_defaults_but_not_before_what_the_tables_need(setup: SparkSetup) -> None:

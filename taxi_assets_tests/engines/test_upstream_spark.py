@@ -68,14 +68,10 @@ def test_a_write_of_a_partition_without_rows_leaves_no_file_of_it(session: Any, 
     rows = session.sql("SELECT 1L AS row, 'a' AS month")
 
     for frame in (rows, rows.limit(0)):
-        writer = frame.write.format("delta").mode("overwrite").option("replaceWhere", "month = 'a'")
-        writer.option("userMetadata", "mine").save(str(tmp_path))
+        frame.write.format("delta").mode("overwrite").option("replaceWhere", "month = 'a'").save(str(tmp_path))
 
-    emptied, written, _ = DeltaTable(tmp_path).history()
+    assert DeltaTable(tmp_path).version() == 2
     assert DeltaTable(tmp_path).file_uris() == []
-    # delta-rs tells what delta-spark says of its commits; but it leaves out the number of rows where there are none.
-    assert (written["userMetadata"], written["operationMetrics"]["numOutputRows"]) == ("mine", "1")
-    assert "numOutputRows" not in emptied["operationMetrics"]
 
 
 def test_a_merge_says_how_many_rows_it_inserted_or_updated(session: Any, tmp_path: Path) -> None:

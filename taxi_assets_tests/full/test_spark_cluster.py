@@ -67,8 +67,7 @@ class Cluster:
 class Driver:
     """A `taxi-assets` that runs the month on a cluster, and what it tells of its tasks while it does.
 
-    What it tells of executors as a whole is no proof: it stops counting the tasks of one when that is gone, and counts
-    tasks as failed that had ended well before.
+    It is asked for single tasks: what it counts per executor changes when that is gone.
     """
 
     process: subprocess.Popen[str]

@@ -16,7 +16,7 @@ import pytest
 from taxi_assets.engines import Engine
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.vocabulary import PAYMENT_TYPES, Service
 from taxi_assets_tests.full.processes import Home
 from taxi_assets_tests.scenario import MONTH, Workspace, in_file_columns, trips
 
@@ -86,7 +86,7 @@ def test_looking_at_the_definitions_on_spark_starts_no_jvm_and_needs_no_java(hom
     assert done.stdout.split() == ["None"]
 
 
-def test_without_java_bronze_is_stored_and_the_first_step_on_spark_fails_in_one_line(
+def test_without_java_what_the_process_makes_is_stored_and_the_first_step_on_spark_fails_in_one_line(
     home: Home, tmp_path: Path
 ) -> None:
     found = failures(home, PATH=without_java(tmp_path / "bin"), JAVA_HOME="")
@@ -94,6 +94,7 @@ def test_without_java_bronze_is_stored_and_the_first_step_on_spark_fails_in_one_
     assert all("Spark needs Java, and there is none" in failure for failure in found)
     assert all("\n" not in failure for failure in found)
     assert pl.read_delta(str(home.lake / "tlc_bronze/green_trips")).height == 20
+    assert pl.read_delta(str(home.lake / "tlc_silver/dim_payment")).height == len(PAYMENT_TYPES)
 
 
 @pytest.mark.usefixtures("spark")
@@ -104,6 +105,25 @@ def test_without_deltas_jar_and_a_way_to_it_the_error_names_the_jar_and_the_sett
 
     assert all("Spark can't fetch Delta's jar io.delta:delta-spark_4.2_2.13:4.4.0" in failure for failure in found)
     assert all("TAXI_SPARK__JARS" in failure and "\n" not in failure for failure in found)
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"TAXI_SPARK__MASTER": "nonsense"}, "master nonsense: Master must either be yarn or start with spark"),
+        ({"TAXI_SPARK__CONF": '{"spark.driver.memory": "lots"}'}, "Invalid maximum heap size: -Xmxlots"),
+        ({"TAXI_SPARK__CONF": '{"spark.executor.memory": "lots"}'}, "Executor memory must be a positive number"),
+    ],
+)
+def test_what_keeps_spark_from_starting_is_said_in_one_line_with_where_its_log_is(
+    home: Home, settings: dict[str, str], why: str
+) -> None:
+    found = failures(home, **settings)
+
+    assert all(why in failure for failure in found)
+    assert all(failure.endswith(f". Spark's log: {home.dagster / 'spark.log'}.") for failure in found)
+    assert all(failure.count("\n") == 0 and ".." not in failure for failure in found)
 
 
 def test_cut_off_from_the_network_a_month_runs_with_the_jars_that_were_kept(home: Home, spark: Engine) -> None:

@@ -36,7 +36,7 @@ def listed_and_seen(trips: Sequence[Frame], month: Month) -> Frame:
     return both.with_columns(nw.lit(month.first_day).alias("source_month"))
 
 
-@table_asset(DimPayment, partitions_def=MONTHS, ins=optional_inputs(BRONZE_TRIPS))
+@table_asset(DimPayment, partitions_def=MONTHS, ins=optional_inputs(BRONZE_TRIPS), embedded=True)
 def dim_payment(context: dg.AssetExecutionContext, **trips: Frame | None) -> Frame:
     stored = stored_of(trips, context.partition_key)
     return listed_and_seen(list(stored.values()), Month.parse(context.partition_key))

@@ -51,7 +51,10 @@ def with_unlisted(zones: Frame, trips: Iterable[Frame]) -> Frame:
 
 
 @table_asset(
-    DimZone, partitions_def=MONTHS, ins={"zones": dg.AssetIn(asset_key(Zones)), **optional_inputs(BRONZE_TRIPS)}
+    DimZone,
+    partitions_def=MONTHS,
+    ins={"zones": dg.AssetIn(asset_key(Zones)), **optional_inputs(BRONZE_TRIPS)},
+    embedded=True,
 )
 def dim_zone(context: dg.AssetExecutionContext, zones: Frame, **trips: Frame | None) -> Frame:
     return with_unlisted(zones, list(stored_of(trips, context.partition_key).values()))
