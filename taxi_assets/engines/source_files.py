@@ -5,8 +5,8 @@ Giving the rows their contract's types is typed_rows.py's, how CSV is taken apar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -38,6 +38,14 @@ class Source:
     file: LandedFile
     rows: pl.LazyFrame
     columns: tuple[str, ...]
+
+    def without(self, columns: Collection[str]) -> Source:
+        """Return the source as if it had not these columns."""
+        return replace(
+            self,
+            rows=self.rows.drop(columns),
+            columns=tuple(name for name in self.columns if name not in columns),
+        )
 
 
 def open_source(landing: Landing, file: LandedFile, file_format: Format) -> Source:

@@ -55,17 +55,24 @@ class Provenance(Contract):
     source_month: Date = column("Month of the file, as the date of its first day.", required=True)
 
 
-def typed(source: Source, mapped: Mapping[str, str], contract: type[Contract]) -> Frame:
+def typed(
+    source: Source,
+    mapped: Mapping[str, str],
+    contract: type[Contract],
+    words: Mapping[str, Mapping[str, str]] | None = None,
+) -> Frame:
     """Give a file's rows a contract's names and types, and `_rescued_data`.
 
-    `mapped` has the contract's name for each column of the file that has one. Columns of the contract that the file
+    `mapped` has the contract's name for each column of the file that has one. `words` has, by column of the contract,
+    texts in lower case and the value that each stands for. Columns of the contract that the file
     lacks are null; those of `Provenance` but the row's number are left to the caller, who knows the file.
     """
     schema = source.rows.collect_schema()
     targets = {field.name: field.dtype.narwhals for field in contract.columns()}
     values, losses = [], []
     for name, canonical in mapped.items():
-        value = _parse(pl.col(name), schema[name], targets[canonical])
+        said = _say(pl.col(name), schema[name], targets[canonical], (words or {}).get(canonical, {}))
+        value = _parse(said, schema[name], targets[canonical])
         values.append(value.alias(canonical))
         if not _always_fits(schema[name], targets[canonical]):
             losses.append(_Loss(name, canonical, _is_present(name, schema[name], targets[canonical]) & value.is_null()))
@@ -94,12 +101,25 @@ def _key_of_stranger(name: str, ours: Collection[str]) -> str:
     return f"{name} (in the file)" if name in {*ours, LINE_KEY} else _KEYS.get(name, name)
 
 
+def _say(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype, words: Mapping[str, str]) -> pl.Expr:
+    """Put in the place of a word what it stands for; other values stay. Numbers are no words for numbers."""
+    if not words or dtype.is_nested() or not (dtype == pl.String or target == nw.String):
+        return value
+    text = value.cast(pl.String)
+    word = text.str.strip_chars().str.to_lowercase()
+    meanings = [
+        pl.when(word.is_in([word_ for word_, meant in words.items() if meant == meaning])).then(pl.lit(meaning))
+        for meaning in dict.fromkeys(words.values())
+    ]
+    return pl.coalesce(*meanings, text)
+
+
 def _parse(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:
     """Turn a column into its target type. A value that can't be is null."""
     if dtype.is_nested() or dtype == pl.Binary:
         return _null_of(target)
     if target == nw.String:
-        text = value.cast(pl.String).str.strip_chars()
+        text = (value.fill_nan(None) if dtype.is_float() else value).cast(pl.String).str.strip_chars()
         return pl.when(text.str.len_bytes() > 0).then(text)
     if target == nw.Datetime:
         return _parse_time(value, dtype)
@@ -148,8 +168,8 @@ def _always_fits(dtype: pl.DataType, target: NarwhalsDtype) -> bool:
 
 def _is_present(name: str, dtype: pl.DataType, target: NarwhalsDtype | None = None) -> pl.Expr:
     value = pl.col(name)
-    if dtype.is_float() and target is not None and target.is_integer():
-        # In a column of whole numbers NaN is how some writers say that there is none.
+    if dtype.is_float() and target is not None and target != nw.Float64:
+        # In a column of whole numbers or of text NaN is how some writers say that there is none.
         return value.is_not_nan() & value.is_not_null()
     return value.str.strip_chars().str.len_bytes().fill_null(0) > 0 if dtype == pl.String else value.is_not_null()
 

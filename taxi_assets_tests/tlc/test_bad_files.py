@@ -146,7 +146,7 @@ BAD_FILES: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
         "parquet",
         lambda: as_parquet(frame(5).drop("fare_amount", "PULocationID")),
         r"needed columns are missing: .*pulocationid.*fare_amount",
-        "layouts.py",
+        r"layouts/green.csv",
     ),
 }
 

@@ -426,6 +426,7 @@ def test_rows_that_differ_in_one_column_are_no_duplicates(engine: Engine) -> Non
     differences: list[dict[str, Any]] = [
         *({name: 7} for name in ("vendor_id", "rate_code_id", "passenger_count", "payment_type", "trip_type")),
         *({name: 7.25} for name in ("trip_distance", "total_amount", "ehail_fee", *PARTS_OF_TOTAL)),
+        *({f"{end}_{axis}": 7.25} for end in ("pickup", "dropoff") for axis in ("longitude", "latitude")),
         {"pickup_datetime": NOON + timedelta(microseconds=1)},
         {"dropoff_datetime": NOON + timedelta(minutes=11)},
         {"pickup_location_id": 7},

@@ -13,11 +13,18 @@ from taxi_assets.engines.typed_rows import Provenance
 class Meter(Contract):
     """The columns of a metered trip, by TLC's data dictionaries for yellow and green of 2025-03-18."""
 
-    vendor_id: Int32 = column("Technology provider: 1 Creative Mobile, 2 Curb Mobility, 6 Myle, 7 Helix.")
+    vendor_id: Int32 = column(
+        "Technology provider: 1 Creative Mobile, 2 Curb Mobility (once VeriFone), 3 Digital Dispatch Systems (to 2010; "
+        "the number is ours), 6 Myle, 7 Helix."
+    )
     pickup_datetime: LocalTime = column("When the meter was engaged, New York wall clock.")
     dropoff_datetime: LocalTime = column("When the meter was disengaged, New York wall clock.")
     pickup_location_id: Int32 = column("TLC taxi zone where the meter was engaged.")
     dropoff_location_id: Int32 = column("TLC taxi zone where the meter was disengaged.")
+    pickup_longitude: Float64 = column("Where the meter was engaged, WGS 84; until 2016-06.", unit="degrees")
+    pickup_latitude: Float64 = column("Likewise.", unit="degrees")
+    dropoff_longitude: Float64 = column("Where the meter was disengaged, WGS 84; until 2016-06.", unit="degrees")
+    dropoff_latitude: Float64 = column("Likewise.", unit="degrees")
     rate_code_id: Int32 = column(
         "Rate at the trip's end: 1 standard, 2 JFK, 3 Newark, 4 Nassau, Westchester, 5 negotiated, 6 group, 99 unknown."
     )

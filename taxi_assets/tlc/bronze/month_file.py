@@ -17,7 +17,7 @@ from taxi_assets.lake.metadata import example_table
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import LandedFile, Landing
 from taxi_assets.months import Month
-from taxi_assets.tlc.bronze.layouts import LAYOUTS, apply_layout
+from taxi_assets.tlc.bronze.layouts import apply_layout, words
 from taxi_assets.tlc.trip_files import TripFiles, find_trip_file
 from taxi_assets.vocabulary import Service
 
@@ -32,10 +32,11 @@ def read_month(
     """
     found = find_trip_file(landing, service, month)
     source = open_source(landing, found.file, found.format)
-    mapped = apply_layout(source, LAYOUTS[service])
-    yield from_file(landing, found.file, typed(source, mapped, contract), month, {
+    layout = apply_layout(source, service, month, contract)
+    rows = typed(source.without(layout.useless), layout.mapped, contract, words())
+    yield from_file(landing, found.file, rows, month, {
         "source_columns": [str(column) for column in source.columns],
-        "unknown_columns": [column for column in source.columns if column not in mapped],
+        "unknown_columns": list(layout.unknown),
     })  # fmt: skip
     if found.file not in landing.files():
         raise LandingError(
