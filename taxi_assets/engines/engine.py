@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame
+from taxi_assets.engines.arrays import ArrayFunction
 from taxi_assets.engines.delta_log import DeltaLocation
 
 PartitionValue = date | str | int
@@ -59,6 +60,13 @@ class Engine(Protocol):
 
     def look_up(self, frame: Frame, small: Frame, key: str, small_key: str) -> Frame:
         """Add the columns of a frame that fits into memory and has each key once; null where it lacks the key."""
+        ...
+
+    def with_computed(self, frame: Frame, name: str, columns: Sequence[str], compute: ArrayFunction) -> Frame:
+        """Add a column of whole numbers (32 bits) that Python computes from others, some thousand rows at a time.
+
+        For what no expression can say. On Spark it runs where the rows are, which then need Python and this package.
+        """
         ...
 
     def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:

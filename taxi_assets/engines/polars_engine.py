@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 
 from taxi_assets.contracts import Contract, Frame
+from taxi_assets.engines.arrays import ArrayFunction, over_arrow
 from taxi_assets.engines.conform import conform, require_upsertable
 from taxi_assets.engines.delta_log import (
     DeltaLocation,
@@ -142,6 +143,18 @@ class PolarsEngine:
     def look_up(self, frame: Frame, small: Frame, key: str, small_key: str) -> Frame:
         """See `Engine.look_up`."""
         return nw.from_native(look_up(nw.to_native(frame), nw.to_native(small), key, small_key))
+
+    def with_computed(self, frame: Frame, name: str, columns: Sequence[str], compute: ArrayFunction) -> Frame:
+        """See `Engine.with_computed`."""
+        rows: pl.LazyFrame = nw.to_native(frame)
+
+        function = over_arrow(compute)
+
+        def batch(values: pl.Series) -> pl.Series:
+            return pl.Series(name, function(*(values.struct.field(column).to_arrow() for column in columns)), pl.Int32)
+
+        computed = pl.struct(list(columns)).map_batches(batch, return_dtype=pl.Int32, is_elementwise=True)
+        return nw.from_native(rows.with_columns(computed.alias(name)))
 
     def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:
         """See `Engine.seconds_between`."""

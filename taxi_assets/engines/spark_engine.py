@@ -13,8 +13,10 @@ import pyarrow as pa
 from delta import exceptions as delta_exceptions
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everyone calls it
+from pyspark.sql.pandas.functions import arrow_udf
 
 from taxi_assets.contracts import Contract, Frame
+from taxi_assets.engines.arrays import ArrayFunction, over_arrow
 from taxi_assets.engines.conform import conform, require_upsertable
 from taxi_assets.engines.delta_log import DeltaLocation, retry_on_conflict
 from taxi_assets.engines.engine import Members, Partition, PartitionValue, Written
@@ -102,6 +104,12 @@ class SparkEngine:
         rows: DataFrame = nw.to_native(frame)
         joined = rows.join(F.broadcast(table), F.col(key) == F.col(_LOOKED_UP), "left")
         return nw.from_native(joined.drop(_LOOKED_UP))
+
+    def with_computed(self, frame: Frame, name: str, columns: Sequence[str], compute: ArrayFunction) -> Frame:
+        """See `Engine.with_computed`."""
+        rows: DataFrame = nw.to_native(frame)
+        function = arrow_udf(over_arrow(compute), "int")
+        return nw.from_native(rows.withColumn(name, function(*columns)))
 
     def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:
         """See `Engine.seconds_between`."""

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -145,7 +146,10 @@ def _start_context(settings: Mapping[str, str], log: IO[bytes]) -> None:
     if gateway is None:
         _require_java()
         gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
-    SparkContext(conf=conf, gateway=gateway)
+    context = SparkContext(conf=conf, gateway=gateway)
+    if settings["spark.master"].startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        # Workers on this machine are this Python's, not whichever `python3` is found first.
+        context.pythonExec = sys.executable
 
 
 def _stop_context() -> None:

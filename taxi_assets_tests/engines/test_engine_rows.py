@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, nan
 from pathlib import Path
+from typing import Any
 
 import narwhals.stable.v1 as nw
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -144,3 +146,28 @@ def test_spark_computes_a_held_frame_once(spark: Engine, tmp_path: Path) -> None
     Path(path).unlink()
 
     assert sorted(collected(held)["a"]) == [1, 2]
+
+
+# --- what Python computes
+
+
+def halved(numbers: Any) -> Any:
+    """Half of each even number; the others, and what is none, have none."""
+    return np.ma.MaskedArray((np.nan_to_num(numbers) // 2).astype(np.int32), ~(numbers % 2 == 0))
+
+
+def test_a_column_can_be_computed_in_python_and_null_in_and_out_stays_null(engine: Engine) -> None:
+    frame = pl.LazyFrame({"row": [1, 2, 3, 4], "number": [4.0, 3.0, None, -2.0]})
+
+    found = collected(engine.with_computed(on(engine, frame), "half", ["number"], halved)).sort("row")
+
+    assert found.schema["half"] == pl.Int32
+    assert found["half"].to_list() == [2, None, None, -1]
+
+
+def test_a_column_computed_in_python_has_a_value_for_each_of_many_rows(engine: Engine) -> None:
+    frame = pl.LazyFrame({"number": [float(2 * number) for number in range(50_000)]})
+
+    found = collected(engine.with_computed(on(engine, frame), "half", ["number"], halved))
+
+    assert (found["half"] * 2 == found["number"]).all()

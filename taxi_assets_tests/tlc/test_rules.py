@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import cache
 from math import inf, nan
 from typing import Any
@@ -47,7 +47,16 @@ class Example:
         return [*self.before, self.row]
 
 
+def in_march(pickup: tuple[int, int], dropoff: tuple[int, int]) -> dict[str, Any]:
+    """Return the times of a trip in the night of 2024 whose clocks went from 2:00 to 3:00."""
+    night = date(2024, 3, 10)
+    times = {"pickup_datetime": time(*pickup), "dropoff_datetime": time(*dropoff)}
+    return {name: datetime.combine(night, at) for name, at in times.items()} | {"source_month": date(2024, 3, 1)}
+
+
 REFUND = {"fare_amount": -12.0, "total_amount": -20.0}
+
+JFK = {"pickup_longitude": -73.7781, "pickup_latitude": 40.6413}
 
 _2098 = datetime(2098, 1, 10, 12)
 
@@ -62,6 +71,8 @@ EXAMPLES = {
     "plausible_trip_distance": Example(trip(trip_distance=1_000.01, dropoff_datetime=NOON + timedelta(hours=11))),
     "not_an_exact_duplicate": Example(trip(), before=(trip(),)),
     "known_zones": Example(trip(dropoff_location_id=270)),
+    "coordinates_in_a_zone": Example(trip(pickup_location_id=None, pickup_longitude=0.0, pickup_latitude=0.0)),
+    "times_exist": Example(trip(**in_march((2, 30), (3, 10)))),
     "known_payment_type": Example(trip(payment_type=9)),
     "plausible_passenger_count": Example(trip(passenger_count=7)),
     "total_is_sum_of_parts": Example(trip(total_amount=20.01)),
@@ -305,6 +316,35 @@ def claims(service: Service) -> dict[str, list[Case]]:
             (in_november(pickup, dropoff), {"pickup_before_dropoff"} if minutes is None else set())
             for pickup, dropoff, minutes in IN_NOVEMBER
         ],
+        "no clock shows the hour that spring skips": [
+            (in_march((1, 45), (3, 0)), set()),
+            (in_march((2, 0), (3, 10)), {"times_exist"}),
+            (in_march((1, 50), (2, 59)), {"times_exist"}),
+            *(
+                (
+                    {
+                        "pickup_datetime": datetime(2024, month, day, 2, 30),
+                        "dropoff_datetime": datetime(2024, month, day, 2, 40),
+                        "source_month": date(2024, month, 1),
+                    },
+                    set(),
+                )
+                for month, day in ((3, 3), (3, 9), (3, 17), (4, 14))
+            ),
+        ],
+        "coordinates stand for zones that are missing, and are asked for nothing else": [
+            ({"pickup_location_id": None, **JFK}, set()),
+            ({"pickup_location_id": None, **JFK, "pickup_longitude": None}, no_value),
+            ({**JFK, "pickup_latitude": 0.0}, set()),
+            *(
+                (
+                    {"pickup_location_id": None, "pickup_longitude": x, "pickup_latitude": y},
+                    {"coordinates_in_a_zone"},
+                )
+                # A meter without a position; Hoboken; the Atlantic; what isn't on earth; no numbers.
+                for x, y in ((0.0, 0.0), (-74.0301, 40.744), (-73.5, 40.4), (-740.0, 40.7), (nan, nan), (inf, 40.7))
+            ),
+        ],
         "the repeated hour is November's alone": [
             (
                 {
@@ -388,6 +428,48 @@ def test_a_trip_of_the_repeated_hour_lasts_as_long_as_it_truly_did(engine: Engin
     frame = enriched(Service.YELLOW, [trip(**changes) for changes, _ in possible], Month(2024, 11), engine)
 
     assert column(frame, "duration_min") == [minutes for _, minutes in possible]
+
+
+def test_a_trip_across_a_change_of_the_clock_lasts_as_long_as_it_truly_did(engine: Engine) -> None:
+    cases = [
+        # 2:00 is 3:00.
+        (in_march((1, 50), (3, 10)), 20),
+        (in_march((1, 50), (1, 59)), 9),
+        (in_march((3, 10), (4, 10)), 60),
+        # 1:00 to 2:00 comes twice.
+        (in_november((3, 0, 50), (3, 2, 10)), 140),
+        (in_november((3, 2, 0), (3, 2, 10)), 10),
+        # A week before no clock changes.
+        ({"pickup_datetime": datetime(2024, 3, 3, 1, 50), "dropoff_datetime": datetime(2024, 3, 3, 3, 10)}, 80),
+        ({"pickup_datetime": datetime(2024, 10, 27, 0, 50), "dropoff_datetime": datetime(2024, 10, 27, 2, 10)}, 80),
+    ]
+    frame = enriched(Service.YELLOW, [trip(**changes) for changes, _ in cases], engine=engine)
+
+    assert column(frame, "duration_min") == [minutes for _, minutes in cases]
+
+
+def test_a_place_is_in_the_zone_whose_shape_holds_it(engine: Engine) -> None:
+    # LocationIDs from TLC's map of the zones.
+    places = {
+        (-73.7781, 40.6413): 132,  # JFK Airport
+        (-73.8740, 40.7769): 138,  # LaGuardia Airport
+        (-73.9855, 40.7580): 230,  # Times Square
+        (-73.9654, 40.7829): 43,  # Central Park
+        (-74.1745, 40.6895): 1,  # Newark Airport
+        (-74.0445, 40.6892): 103,  # Liberty Island, whose shape stands in the file once for each of three islands
+        (0.0, 0.0): None,
+    }
+    rows = [
+        trip(**{f"{end}_location_id": None, f"{end}_longitude": x, f"{end}_latitude": y}, vendor_id=number)
+        for number, (x, y) in enumerate(places)
+        for end in ("pickup", "dropoff")
+    ]
+
+    frame = enriched(Service.YELLOW, rows, engine=engine)
+
+    assert column(frame, "pickup_location_id")[::2] == list(places.values())
+    assert column(frame, "dropoff_location_id")[1::2] == list(places.values())
+    assert column(frame, "pickup_borough")[::2] == ["Queens", *["Brooklyn"] * 5, "Unknown"]
 
 
 def test_what_is_kept_still_keeps_the_rules_once_it_is_rounded(engine: Engine) -> None:

@@ -24,7 +24,7 @@ class FactTopZones(
     """One row per service, month and pickup zone, ranked by revenue. Zones are told apart by id: some share a name."""
 
     service_type: String = column("Service: yellow or green.", required=True)
-    pickup_location_id: Int32 = column("TLC taxi zone of the pickups.", required=True)
+    pickup_location_id: Int32 = column("TLC taxi zone of the pickups; null for those that no zone is known of.")
     borough: String = column("Borough of the zone.", required=True)
     zone: String = column("Name of the zone.", required=True)
     trip_count: Int64 = column("Number of trips.", required=True)

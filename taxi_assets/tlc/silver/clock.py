@@ -1,22 +1,27 @@
-"""New York's wall clock: the hour that it shows twice on an autumn night, and how long a trip lasts by it."""
+"""New York's wall clock: the hours it shows twice or not at all, and how long a trip lasts by it.
+
+Since 2007 daylight time begins on the second Sunday of March, when 2:00 is 3:00, and ends on the first of November,
+when 1:00 to 2:00 comes twice (15 U.S.C. 260a). TLC's files begin in 2009.
+"""
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Final
 
 import narwhals.stable.v1 as nw
 
-_SUNDAY: Final = 7
+from taxi_assets.engines import iso_weekday
+
 _SECONDS_AN_HOUR: Final = 3600
+_SUNDAY: Final = 7
+_MARCH, _NOVEMBER = 3, 11
+_MISSING_HOUR: Final = 2
 _REPEATED_HOUR: Final = 1
-_NIGHTS: Final = [
-    date(year, 11, day)
-    for year in range(2007, 2100)
-    for day in range(1, 8)
-    if date(year, 11, day).isoweekday() == _SUNDAY
-]
-"""Since 2007 daylight time ends on the first Sunday of November, when 1:00 to 2:00 comes twice (15 U.S.C. 260a)."""
+
+
+def in_missing_hour(time: nw.Expr) -> nw.Expr:
+    """True for a time that no clock in New York ever showed: it was skipped in spring."""
+    return _is_spring_night(time) & (time.dt.hour() == _MISSING_HOUR)
 
 
 def in_repeated_hour(pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
@@ -24,11 +29,33 @@ def in_repeated_hour(pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
 
     Only a trip whose both ends lie in the repeated hour can.
     """
-    night = pickup.dt.date()
-    within = (pickup.dt.hour() == _REPEATED_HOUR) & (dropoff.dt.hour() == _REPEATED_HOUR) & (dropoff.dt.date() == night)
-    return (dropoff < pickup) & within & night.is_in(_NIGHTS)
+    within = (pickup.dt.hour() == _REPEATED_HOUR) & (dropoff.dt.hour() == _REPEATED_HOUR)
+    return (dropoff < pickup) & within & (dropoff.dt.date() == pickup.dt.date()) & _is_autumn_night(pickup)
 
 
 def true_seconds(clock_seconds: nw.Expr, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
-    """Add the hour that the clock went back to trips within the repeated hour; others stay as they are."""
-    return nw.when(in_repeated_hour(pickup, dropoff)).then(clock_seconds + _SECONDS_AN_HOUR).otherwise(clock_seconds)
+    """Correct what the clock shows between two times by the hour that it went back or forward in between.
+
+    Where only one end lies in the repeated hour it can't be known which of the two it was, nor for a trip of less than
+    an hour within it that ends later than it begins: what the clock shows stands.
+    """
+    went_back = in_repeated_hour(pickup, dropoff) | (
+        _is_autumn_night(pickup) & (pickup.dt.hour() < _REPEATED_HOUR) & (dropoff.dt.hour() > _REPEATED_HOUR)
+    )
+    went_forward = _is_spring_night(pickup) & (pickup.dt.hour() < _MISSING_HOUR) & (dropoff.dt.hour() > _MISSING_HOUR)
+    same_day = pickup.dt.date() == dropoff.dt.date()
+    hours = nw.when(same_day & went_back).then(1).otherwise(nw.when(same_day & went_forward).then(-1).otherwise(0))
+    return clock_seconds + hours * _SECONDS_AN_HOUR
+
+
+def _is_spring_night(time: nw.Expr) -> nw.Expr:
+    return _is_sunday_of(time, _MARCH, week=2)
+
+
+def _is_autumn_night(time: nw.Expr) -> nw.Expr:
+    return _is_sunday_of(time, _NOVEMBER, week=1)
+
+
+def _is_sunday_of(time: nw.Expr, month: int, *, week: int) -> nw.Expr:
+    day = time.dt.day()
+    return (time.dt.month() == month) & (day > 7 * (week - 1)) & (day <= 7 * week) & (iso_weekday(time) == _SUNDAY)

@@ -14,7 +14,8 @@ from taxi_assets.contracts import Bool, Contract, Date, Frame, Int32, Int64, Loc
 from taxi_assets.engines import engine_of, fits_decimal, iso_weekday, ratio, units
 from taxi_assets.engines.typed_rows import LINE_KEY, RESCUED
 from taxi_assets.tlc.money import Miles, Minutes, Money, MoneyPerMile
-from taxi_assets.tlc.silver.clock import in_repeated_hour, true_seconds
+from taxi_assets.tlc.silver.clock import in_missing_hour, in_repeated_hour, true_seconds
+from taxi_assets.tlc.silver.zone_shapes import zone_at
 from taxi_assets.vocabulary import PAYMENT_TYPES, UNKNOWN
 
 MAX_FARE_USD = 1_000_000
@@ -52,8 +53,10 @@ class MeteredTrips(Contract):
     pickup_date: Date = column("Date of the pickup.", required=True)
     pickup_hour: Int32 = column("Hour of the pickup, 0 to 23.", required=True)
     pickup_day_of_week: Int32 = column("ISO weekday of the pickup, 1 is Monday.", required=True)
-    pickup_location_id: Int32 = column(required=True)
-    dropoff_location_id: Int32 = column(required=True)
+    pickup_location_id: Int32 = column(
+        "TLC taxi zone of the pickup: the file's, or until 2016-06 the one its coordinates lie in; null if in none."
+    )
+    dropoff_location_id: Int32 = column("TLC taxi zone of the dropoff, likewise.")
     pickup_borough: String = column(
         "Borough of the pickup zone; Unknown for a zone that the lookup lacks.", required=True
     )
@@ -93,15 +96,18 @@ class MeteredTrips(Contract):
     source_month: Date = column(required=True)
 
     @rule(
-        "pickup_datetime", "dropoff_datetime", "pickup_location_id", "dropoff_location_id",
-        "fare_amount", "trip_distance",
+        "pickup_datetime", "dropoff_datetime", "fare_amount", "trip_distance",
+        "pickup_place_given", "dropoff_place_given",
         why="Without when, where, how far and for how much there is no trip to report.",
-        source="Every one of these is in all of TLC's files since 2016-07.",
+        source="Every one of these is in all of TLC's files; until 2016-06 places are coordinates.",
         tolerance=0.001,
     )  # fmt: skip
-    def required_values_present(cls, *values: nw.Expr) -> nw.Expr:
-        """Pickup and dropoff time, both zones, fare and distance are there."""
-        return ~nw.any_horizontal(*(value.is_null() for value in values), ignore_nulls=False)
+    def required_values_present(
+        cls, pickup: nw.Expr, dropoff: nw.Expr, fare: nw.Expr, distance: nw.Expr, *places_given: nw.Expr
+    ) -> nw.Expr:
+        """Pickup and dropoff time, both zones (or their coordinates), fare and distance are there."""
+        missing = (value.is_null() for value in (pickup, dropoff, fare, distance))
+        return ~nw.any_horizontal(*missing, ignore_nulls=False) & nw.all_horizontal(*places_given, ignore_nulls=False)
 
     @rule(
         "_rescued_data", "rescues_a_value", "amounts_fit",
@@ -192,6 +198,28 @@ class MeteredTrips(Contract):
         """Both zones are in the month's lookup."""
         return zones_known
 
+    @rule(
+        "pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude", "places_in_zones",
+        why="A place in no zone has none to be reported by: its zone is null, its borough Unknown.",
+        source="TLC's shapefile of the zones. Meters without a position wrote 0, and some trips leave the city.",
+        tolerance=0.05,
+        quarantines=False,
+    )  # fmt: skip
+    def coordinates_in_a_zone(cls, *values: nw.Expr) -> nw.Expr:
+        """Coordinates, where a file has these instead of zones, lie in one of New York's zones."""
+        return values[-1]
+
+    @rule(
+        "pickup_datetime", "dropoff_datetime",
+        why="No clock showed the hour that spring skips: one that wrote it wasn't set, and its durations are off.",
+        source="15 U.S.C. 260a.",
+        tolerance=0.001,
+        quarantines=False,
+    )  # fmt: skip
+    def times_exist(cls, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
+        """Neither time lies in the hour that the clock skips in spring."""
+        return ~(in_missing_hour(pickup) | in_missing_hour(dropoff))
+
     @rule("payment_type", why="A new code means a new way to pay.", source=_DICTIONARY, quarantines=False)
     def known_payment_type(cls, payment_type: nw.Expr) -> nw.Expr:
         """The payment code is one of TLC's list."""
@@ -251,15 +279,16 @@ def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
     pickup, dropoff = nw.col("pickup_datetime"), nw.col("dropoff_datetime")
     about_the_file = {"source_file", "source_row", "source_fingerprint", "ingested_at", "source_month"}
     from_the_file = [name for name in trips.collect_schema().names() if name not in about_the_file]
+    located = locate(trips)
     flagged = engine.flag_rows(
-        trips,
+        located,
         repeats={"is_duplicate": from_the_file, "is_repeat": ("pickup_datetime", "dropoff_datetime")},
-        members={"is_reversed": (_RIDE_AND_AMOUNTS, _refunds_as_charges(trips))},
+        members={"is_reversed": (_RIDE_AND_AMOUNTS, _refunds_as_charges(located))},
         row_id="source_row",
     )
-    located = _name_zone(_name_zone(flagged, zones, "pickup"), zones, "dropoff")
+    in_zones = _name_zone(_name_zone(flagged, zones, "pickup"), zones, "dropoff")
     codes = engine.literal({"code": list(PAYMENT_TYPES), "payment_name": list(PAYMENT_TYPES.values())})
-    named = engine.look_up(located, codes, "payment_type", "code")
+    named = engine.look_up(in_zones, codes, "payment_type", "code")
     measured = named.with_columns(
         true_seconds(engine.seconds_between(pickup, dropoff), pickup, dropoff).alias("elapsed_seconds"),
         # As columns, so that what is made of them below names them: engines write out an expression at each mention.
@@ -283,6 +312,28 @@ def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
             ignore_nulls=True,
         ).alias("amounts_fit"),
     )
+
+
+def locate(trips: Frame) -> Frame:
+    """Find the zones of coordinates, where these stand instead of zones."""
+    for end in ("pickup", "dropoff"):
+        zone, place = nw.col(f"{end}_location_id"), (f"{end}_longitude", f"{end}_latitude")
+        has_place = ~nw.col(place[0]).is_null() & ~nw.col(place[1]).is_null()
+        trips = trips.with_columns((~zone.is_null() | has_place).alias(f"{end}_place_given"))
+        if _any_row(trips.filter(has_place)):
+            found = f"{end}_zone_found"
+            trips = engine_of(trips).with_computed(trips, found, place, zone_at)
+            trips = trips.with_columns(
+                nw.when(zone.is_null()).then(nw.col(found)).otherwise(zone).alias(f"{end}_location_id")
+            )
+    in_zones = (
+        ~(nw.col(f"{end}_place_given") & nw.col(f"{end}_location_id").is_null()) for end in ("pickup", "dropoff")
+    )
+    return trips.with_columns(nw.all_horizontal(*in_zones, ignore_nulls=False).alias("places_in_zones"))
+
+
+def _any_row(frame: Frame) -> bool:
+    return bool(frame.select(nw.len()).collect().item())
 
 
 _AMOUNTS = ("fare_amount", "total_amount")
