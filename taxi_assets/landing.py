@@ -1,7 +1,7 @@
 """Landing: the folder or bucket where source files arrive. Lists, identifies and fingerprints files.
 
-Read-only: nothing here writes to landing. What files are called is their catalog's to know (tlc/trip_files.py), what is
-inside them engines/source_files.py's.
+Read-only: nothing here writes to landing; fetch/ does. What files are called is their catalog's to know
+(tlc/trip_files.py), what is inside them engines/source_files.py's.
 """
 
 from __future__ import annotations
@@ -56,9 +56,12 @@ class Landing:
             raise self._unreachable(error) from error
 
     def files(self) -> list[LandedFile]:
-        """List all files, however deep, sorted by path. Raises LandingError if the root isn't there."""
+        """List all files, however deep, sorted by path; not hidden ones, which are unfinished, or notes on others.
+
+        Raises LandingError if the root isn't there.
+        """
         try:
-            found = [file for batch in obstore.list(self.store) for file in batch]
+            found = [file for batch in obstore.list(self.store) for file in batch if not _is_hidden(file["path"])]
         except (OSError, obstore.exceptions.BaseError) as error:
             raise self._unreachable(error) from error
         return sorted(
@@ -91,3 +94,7 @@ class Landing:
             f"Landing at {self.root} can't be listed: {first_line(error)}. "
             "Set TAXI_LANDING_ROOT to the folder or bucket that holds the monthly files."
         )
+
+
+def _is_hidden(path: str) -> bool:
+    return any(part.startswith(".") for part in PurePosixPath(path).parts)

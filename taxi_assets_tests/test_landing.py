@@ -35,6 +35,14 @@ def test_files_are_listed_however_deep_sorted_by_path_with_their_size(landing: L
     ]
 
 
+def test_hidden_files_and_folders_are_not_listed(landing: Landing, tmp_path: Path) -> None:
+    for path in (".yellow_tripdata_2024-01.parquet.123", ".fetch/yellow_tripdata_2024-01.parquet.part", "a/.b/c.csv"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(b"1")
+    (tmp_path / "not.hidden.csv").write_bytes(b"1")
+    assert only_file(landing).path == "not.hidden.csv"
+
+
 def test_an_empty_landing_has_no_files(landing: Landing) -> None:
     assert landing.files() == []
 

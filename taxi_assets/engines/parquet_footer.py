@@ -8,6 +8,8 @@ from typing import Any, Final
 import obstore
 import pyarrow.parquet as pq
 
+from taxi_assets.errors import first_line
+
 MAGIC: Final = b"PAR1"
 _TRAILER: Final = 8
 
@@ -30,7 +32,7 @@ def read_footer(store: obstore.store.ObjectStore, path: str, size: int) -> pq.Fi
     try:
         return pq.read_metadata(io.BytesIO(MAGIC + footer + trailer))
     except (OSError, ValueError) as error:
-        raise ValueError(f"its footer can't be read ({error})") from error
+        raise ValueError(f"its footer can't be read ({first_line(error)})") from error
 
 
 def statistics(footer: pq.FileMetaData) -> dict[str, tuple[Any, Any, int | None]]:
