@@ -11,6 +11,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -23,6 +24,7 @@ from taxi_assets.months import Month, parse_months
 from taxi_assets.vocabulary import Service
 
 if TYPE_CHECKING:
+    from taxi_assets.fetch import Fetched, Wanted
     from taxi_assets.tlc.month_runs import MonthReport
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
@@ -34,6 +36,8 @@ DONE, FAILED, WRONG_USE = 0, 1, 2
 Months = Annotated[list[str], typer.Argument(help="Months: 2024-01, a range 2024-01:2024-06, or several of both.")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON, for a program to read.")]
 _MOST_COLUMNS = 12
+_ZONES = "zones"
+_STATE_STYLES = {"fetched": "green", "unchanged": "dim", "not published": "yellow", "failed": "red"}
 _STATUS_STYLES = {"passed": "green", "warned": "yellow", "failed": "red", "not run": "dim"}
 
 
@@ -67,6 +71,45 @@ def sample(
         faults = sum(planted.counts.values())
         out.print(f"{planted.path}: {rows:,} rows, {faults:,} faults planted", highlight=False)
     out.print(f"What was planted is listed in {folder / NOTE}.", highlight=False)
+
+
+@app.command()
+def fetch(
+    service: Annotated[str, typer.Argument(metavar="SERVICE", help=f"{', '.join(Service)}; or {_ZONES}: the lookup.")],
+    months: Annotated[list[str] | None, typer.Argument(help="Months, as elsewhere; the zone lookup has none.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=16, help="Files that are fetched at once.")] = 4,
+    json_: Json = False,
+) -> None:
+    """Fetch TLC's files into landing: the whole of each or nothing, and none that is there and unchanged.
+
+    What breaks off is resumed by the next fetch. A month that TLC hasn't published yet is no failure.
+    """
+    wanted = _wanted(service, months or [])
+    from taxi_assets import fetch as fetching
+    from taxi_assets.fetch.progress import Bars
+    from taxi_assets.places import landing_of
+    from taxi_assets.settings import Settings
+
+    settings = Settings.load()
+    landing, server = landing_of(settings), fetching.Server(**settings.fetch.model_dump())
+    outcomes = {}
+    try:
+        with (
+            Bars(out if out.is_terminal and not json_ else err, len(wanted)) as bars,
+            closing(fetching.fetch(wanted, landing, server, jobs=jobs, on_bytes=bars.on_bytes)) as ended,
+        ):
+            for outcome in ended:
+                outcomes[outcome.name] = outcome
+                bars.ended(outcome.name)
+                if not json_:
+                    _show_fetched(outcome)
+    except KeyboardInterrupt:
+        raise TaxiAssetsError(
+            "Interrupted. Files that were done stand whole in landing; fetch again, and the others go on from here."
+        ) from None
+    if json_:
+        out.print_json(json.dumps([dataclasses.asdict(outcomes[file.name]) for file in wanted]))
+    raise typer.Exit(FAILED if any(outcome.state == "failed" for outcome in outcomes.values()) else DONE)
 
 
 @app.command()
@@ -199,6 +242,28 @@ def _show_month(report: MonthReport) -> None:
         out.print(f"    [{style}]{check.table} {check.name}[/]: {_plain(check.says)}", highlight=False)
     for failure in report.failures:
         out.print(f"    [red]{_plain(failure)}[/red]", highlight=False)
+
+
+def _wanted(service: str, months: Sequence[str]) -> list[Wanted]:
+    known = [*Service, _ZONES]
+    if service not in known:
+        raise UsageError(f"There is no service '{service}'. There are: {', '.join(known)}.")
+    if service == _ZONES and months:
+        raise UsageError("The zone lookup is one file for all months: taxi-assets fetch zones")
+    if service != _ZONES and not months:
+        raise UsageError(f"Which months? One, or several: taxi-assets fetch {service} 2024-01:2024-06")
+    parsed = parse_months(months)
+    from taxi_assets.fetch import Wanted
+
+    return [Wanted.trips(Service(service), month) for month in parsed] or [Wanted.zones()]
+
+
+def _show_fetched(outcome: Fetched) -> None:
+    size = "" if outcome.size is None else f"  {outcome.size / 1e6:,.1f} MB, {outcome.seconds:.1f} s"
+    style = _STATE_STYLES[outcome.state]
+    out.print(f"{outcome.name}  [{style}]{outcome.state}[/]{size}", highlight=False)
+    if outcome.says:
+        out.print(f"    [red]{_plain(outcome.says)}[/red]", highlight=False)
 
 
 def _show(

@@ -23,6 +23,10 @@ class LandingError(TaxiAssetsError):
     """A file in landing is absent, ambiguous, or not what its name says. Nothing was stored."""
 
 
+class FetchError(TaxiAssetsError):
+    """A file can't be fetched. Landing is as it was."""
+
+
 class ContractError(TaxiAssetsError):
     """A frame or a stored table doesn't have the columns and types of its contract. Nothing was stored."""
 

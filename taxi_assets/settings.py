@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from dagster_deltalake import AzureConfig, GcsConfig, LocalConfig, S3Config
 from pydantic import BaseModel, ConfigDict, DirectoryPath, Field, ValidationError, field_validator
@@ -53,6 +54,27 @@ class SparkSettings(BaseModel):
         return {name: value if isinstance(value, str) else json.dumps(value) for name, value in conf.items()}
 
 
+class FetchSettings(BaseModel):
+    """Where TLC's files are fetched from, and how patiently: ``TAXI_FETCH__ADDRESS`` and so on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    address: str = "https://d37ci6vzurychx.cloudfront.net"
+    timeout: float = Field(default=30, gt=0, le=3600)
+    attempts: int = Field(default=5, ge=1, le=20)
+
+    @field_validator("address")
+    @classmethod
+    def _is_of_the_web(cls, address: str) -> str:
+        parts = urlsplit(address)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError("an address begins with https:// or http:// and a host")
+        # Both may hold a secret, and the address is shown in messages.
+        if "@" in parts.netloc or parts.query or parts.fragment:
+            raise ValueError("an address has no user, password or '?'; what a server asks for goes into ~/.netrc")
+        return address.rstrip("/")
+
+
 class Settings(BaseSettings):
     """Where files arrive, where tables stand, and what computes. Relative paths are below the current folder."""
 
@@ -66,6 +88,7 @@ class Settings(BaseSettings):
     lake_storage: Storage = Field(default=LocalConfig(), repr=False)
     engine: Literal["polars", "spark"] = "polars"
     spark: SparkSettings = Field(default_factory=SparkSettings)
+    fetch: FetchSettings = Field(default_factory=FetchSettings)
     dagster_home: str = Field(default="data/dagster", min_length=1, validation_alias="DAGSTER_HOME")
 
     @classmethod
@@ -107,8 +130,8 @@ def _variable(location: tuple[int | str, ...]) -> str:
 
 
 def _shown(location: tuple[int | str, ...], value: object) -> str:
-    # What is wrong within the configuration of a storage, or of Spark, may be a secret.
-    secretive = str(location[0]).endswith("_storage") or location[:2] == ("spark", "conf")
+    # What is wrong within the configuration of a storage or of Spark, or in an address, may be a secret.
+    secretive = str(location[0]).endswith("_storage") or location[:2] in {("spark", "conf"), ("fetch", "address")}
     return "" if secretive else f" (is {value!r})"
 
 

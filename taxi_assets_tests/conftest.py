@@ -21,6 +21,7 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 from taxi_assets.engines import Engine, PolarsEngine, make_spark_engine
 from taxi_assets.errors import TaxiAssetsError
+from taxi_assets_tests.misbehaving_server import MisbehavingServer
 from taxi_assets_tests.scenario import Workspace
 
 # What a test of the full tier may need of the machine, by fixture. TAXI_REQUIRE names those whose absence is an error.
@@ -94,6 +95,13 @@ def instance() -> Iterator[dg.DagsterInstance]:
 def workspace(tmp_path: Path, instance: dg.DagsterInstance) -> Workspace:
     """Return an empty landing and an empty lake."""
     return Workspace.below(tmp_path, instance)
+
+
+@pytest.fixture
+def server() -> Iterator[MisbehavingServer]:
+    """Return a server of this machine that has no file yet, and can be told to misbehave."""
+    with MisbehavingServer() as running:
+        yield running
 
 
 def _absent(need: str, problem: str) -> Any:

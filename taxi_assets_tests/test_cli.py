@@ -14,6 +14,7 @@ import pytest
 
 from taxi_assets import cli
 from taxi_assets.sample import NOTE
+from taxi_assets_tests.misbehaving_server import MisbehavingServer, status
 
 pytestmark = pytest.mark.fast
 
@@ -76,6 +77,10 @@ def only_line(outcome: Outcome) -> str:
         (["materialize", "2024-01", "2199-01"], "2199-01"),
         (["checks", "January"], "'January' is not a month"),
         (["sample", "2024-00"], "There is no month 2024-00"),
+        (["fetch", "purple", "2024-01"], "There is no service 'purple'. There are: yellow, green"),
+        (["fetch", "yellow"], "taxi-assets fetch yellow 2024-01:2024-06"),
+        (["fetch", "zones", "2024-01"], "taxi-assets fetch zones"),
+        (["fetch", "yellow", "2024-13"], "There is no month 2024-13"),
     ],
 )
 def test_wrong_use_is_one_line_on_stderr_and_status_2(run: Run, words: list[str], problem: str) -> None:
@@ -229,3 +234,66 @@ def test_sample_needs_a_folder_where_landing_is_a_bucket(run: Run, monkeypatch: 
     outcome = run("sample", "2024-01")
     assert outcome.status == 2
     assert "--landing FOLDER" in only_line(outcome)
+
+
+LOOKUP = b"LocationID,Borough,Zone,service_zone\n1,EWR,Newark Airport,EWR\n"
+
+
+@pytest.fixture
+def tlc(server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch) -> MisbehavingServer:
+    """TLC's server as the settings name it, with the zone lookup, and no month."""
+    monkeypatch.setenv("TAXI_FETCH__ADDRESS", server.address)
+    monkeypatch.setenv("TAXI_FETCH__ATTEMPTS", "1")
+    server.serve("/misc/taxi_zone_lookup.csv", LOOKUP)
+    return server
+
+
+def test_fetch_brings_a_file_into_landing_and_says_so_on_a_line(
+    run: Run, tlc: MisbehavingServer, tmp_path: Path
+) -> None:
+    outcome = run("fetch", "zones")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.startswith("taxi_zone_lookup.csv  fetched  0.0 MB, ")
+    assert (tmp_path / "landing/taxi_zone_lookup.csv").read_bytes() == LOOKUP
+    assert run("fetch", "zones").out.startswith("taxi_zone_lookup.csv  unchanged")
+    assert tlc.statuses("/misc/taxi_zone_lookup.csv") == [200, 304]
+
+
+def test_fetch_of_a_month_to_come_is_no_failure(run: Run, tlc: MisbehavingServer) -> None:
+    outcome = run("fetch", "green", "2199-01")
+    assert (outcome.status, outcome.out) == (0, "green_tripdata_2199-01.parquet  not published\n")
+    assert [asked.path for asked in tlc.asked] == ["/trip-data/green_tripdata_2199-01.parquet"]
+
+
+def test_fetch_with_a_file_that_fails_says_why_on_one_line_and_is_status_1(run: Run, tlc: MisbehavingServer) -> None:
+    tlc.plan("/trip-data/green_tripdata_2199-01.parquet", status(500))
+    outcome = run("fetch", "green", "2199-01:2199-02")
+    assert outcome.status == 1
+    lines = outcome.out.splitlines()
+    assert {line.split("  ")[0]: line.split("  ")[1] for line in lines if not line.startswith(" ")} == {
+        "green_tripdata_2199-01.parquet": "failed",
+        "green_tripdata_2199-02.parquet": "not published",
+    }
+    (reason,) = [line for line in lines if line.startswith(" ")]
+    url = f"{tlc.address}/trip-data/green_tripdata_2199-01.parquet"
+    assert reason == f"    {url}: the server answers 500. Fetch again later; what has arrived is kept."
+
+
+def test_fetch_is_json_in_the_order_of_the_months(run: Run, tlc: MisbehavingServer) -> None:
+    tlc.plan("/trip-data/green_tripdata_2199-01.parquet", status(500))
+    outcome = run("fetch", "--json", "--jobs", "2", "green", "2199-02", "2199-01", "2199-01:2199-02")
+    assert outcome.status == 1
+    assert [(entry["name"], entry["state"]) for entry in json.loads(outcome.out)] == [
+        ("green_tripdata_2199-01.parquet", "failed"),
+        ("green_tripdata_2199-02.parquet", "not published"),
+    ]
+
+
+def test_fetch_into_a_landing_that_cant_be_written_is_one_line_and_status_2(
+    run: Run, tlc: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a_file").write_text("in the way")
+    monkeypatch.setenv("TAXI_LANDING_ROOT", str(tmp_path / "a_file"))
+    outcome = run("fetch", "zones")
+    assert (outcome.status, tlc.asked) == (2, [])
+    assert "TAXI_LANDING_ROOT" in only_line(outcome)

@@ -123,8 +123,12 @@ def test_words_that_only_look_like_them_are_not(text: str) -> None:
         ),
         ("tlc/silver", ("tlc.gold", "tlc.catalog", "tlc.checks", "definitions", "sensors", "jobs", "cli")),
         ("tlc/gold", ("tlc.catalog", "tlc.checks", "definitions", "sensors", "jobs", "cli")),
-        ("tlc", ("definitions", "sensors", "jobs", "cli", "settings", "nyctaxi", "transport")),
-        ("sample", ("tlc", "lake", "engines", "definitions", "cli")),
+        ("tlc", ("definitions", "sensors", "jobs", "cli", "settings", "fetch", "nyctaxi", "transport")),
+        ("sample", ("tlc", "lake", "engines", "fetch", "definitions", "cli")),
+        (
+            "fetch",
+            ("lake", "tlc.bronze", "tlc.silver", "tlc.gold", "definitions", "sensors", "jobs", "cli", "settings"),
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -175,7 +179,7 @@ def imported_by(module: str) -> set[str]:
     return set(done.stdout.split())
 
 
-HEAVY = {"dagster", "polars", "pandera", "narwhals", "deltalake", "duckdb", "pyarrow", "pyspark"}
+HEAVY = {"dagster", "polars", "pandera", "narwhals", "deltalake", "duckdb", "pyarrow", "pyspark", "requests"}
 
 
 @pytest.mark.parametrize("module", [PACKAGE, f"{PACKAGE}.cli"])

@@ -11,7 +11,7 @@ from typer.main import get_command
 from taxi_assets import readme_tables
 from taxi_assets.cli import app
 from taxi_assets.contracts import Contract, Int32, column, rule
-from taxi_assets.settings import Settings, SparkSettings
+from taxi_assets.settings import FetchSettings, Settings, SparkSettings
 
 pytestmark = pytest.mark.fast
 
@@ -33,7 +33,8 @@ def test_its_settings_are_those_that_there_are() -> None:
     names = {name.removesuffix("__*") for entry in listed for name in re.findall(r"[A-Z_*]+", entry)}
     fields = {"DAGSTER_HOME" if field == "dagster_home" else f"TAXI_{field.upper()}" for field in Settings.model_fields}
     of_spark = {f"TAXI_SPARK__{field.upper()}" for field in SparkSettings.model_fields}
-    assert names == fields | of_spark
+    of_fetch = {f"TAXI_FETCH__{field.upper()}" for field in FetchSettings.model_fields}
+    assert names == fields | of_spark | of_fetch
 
 
 def test_its_rule_is_one_that_works() -> None:

@@ -176,14 +176,34 @@ def test_sparks_own_settings_are_taken_as_json_numbers_and_truths_among_them(env
         ("TAXI_SPARK__MASTER", "", "TAXI_SPARK__MASTER"),
         ("TAXI_SPARK__MASTER", "sc://there:15002", "TAXI_SPARK__MASTER: Value error, Spark Connect isn't supported"),
         ("TAXI_SPARK__MEMORY", "4g", "TAXI_SPARK__MEMORY"),
+        ("TAXI_FETCH__ADDRESS", "ftp://there", "TAXI_FETCH__ADDRESS: Value error, an address begins with https://"),
+        ("TAXI_FETCH__ADDRESS", "https://", "TAXI_FETCH__ADDRESS"),
+        ("TAXI_FETCH__ADDRESS", "/a/folder", "TAXI_FETCH__ADDRESS"),
+        ("TAXI_FETCH__TIMEOUT", "0", "TAXI_FETCH__TIMEOUT"),
+        ("TAXI_FETCH__ATTEMPTS", "0", "TAXI_FETCH__ATTEMPTS"),
+        ("TAXI_FETCH__JOBS", "4", "TAXI_FETCH__JOBS"),
         ("TAXI_ENGINE", "duckdb", "'polars' or 'spark'"),
     ],
 )
-def test_a_setting_of_the_engine_that_makes_no_sense_is_named(
+def test_a_setting_of_a_group_that_makes_no_sense_is_named(
     environment: pytest.MonkeyPatch, variable: str, value: str, problem: str
 ) -> None:
     environment.setenv(variable, value)
     assert problem in complaint()
+
+
+def test_the_address_to_fetch_from_is_tlcs_unless_it_is_set(environment: pytest.MonkeyPatch) -> None:
+    assert Settings.load().fetch.address == "https://d37ci6vzurychx.cloudfront.net"
+    environment.setenv("TAXI_FETCH__ADDRESS", "http://mirror:8080/tlc/")
+    assert Settings.load().fetch.address == "http://mirror:8080/tlc"
+
+
+@pytest.mark.parametrize("address", [f"https://me:{SECRET}@mirror", f"https://mirror?token={SECRET}", f"//{SECRET}@x"])
+def test_an_address_with_a_secret_is_refused_without_showing_it(environment: pytest.MonkeyPatch, address: str) -> None:
+    environment.setenv("TAXI_FETCH__ADDRESS", address)
+    message = complaint()
+    assert message.startswith("Invalid settings: TAXI_FETCH__ADDRESS: ")
+    assert SECRET not in message
 
 
 def test_what_sparks_settings_hold_is_not_shown(environment: pytest.MonkeyPatch) -> None:
