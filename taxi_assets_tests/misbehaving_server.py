@@ -42,6 +42,11 @@ class Exchange:
     def header(self, name: str) -> str:
         return str(self.handler.headers.get(name, ""))
 
+    @property
+    def start(self) -> int:
+        """Where the range begins that was asked for."""
+        return int(self.header("Range").removeprefix("bytes=").rstrip("-"))
+
     def head(self, status: int, length: int | None, **headers: str) -> None:
         """Send a status and headers; an underscore in a name stands for a hyphen."""
         self.server.note(self.handler, status)
@@ -149,7 +154,7 @@ def properly(exchange: Exchange) -> None:
     elif exchange.etag and exchange.header("If-None-Match") == exchange.etag:
         exchange.head(304, None)
     elif exchange.header("Range") and exchange.header("If-Range") in {"", exchange.etag}:
-        start, size = int(exchange.header("Range").removeprefix("bytes=").rstrip("-")), len(exchange.body)
+        start, size = exchange.start, len(exchange.body)
         if start >= size:
             exchange.head(416, 0, Content_Range=f"bytes */{size}")
             return
@@ -209,10 +214,17 @@ def ignoring_ranges(exchange: Exchange) -> None:
 
 
 def another_range(exchange: Exchange) -> None:
-    """Answer a range with one that begins elsewhere."""
-    size = len(exchange.body)
-    exchange.head(206, size - 1, Content_Range=f"bytes 1-{size - 1}/{size}")
-    exchange.send(exchange.body[1:])
+    """Answer a range with one as long that begins a byte before it."""
+    start, size = exchange.start, len(exchange.body)
+    exchange.head(206, size - start, Content_Range=f"bytes {start - 1}-{size - 2}/{size}")
+    exchange.send(exchange.body[start - 1 : -1])
+
+
+def a_part_of_the_range(exchange: Exchange) -> None:
+    """Answer a range with its beginning, as a server may."""
+    start, size = exchange.start, len(exchange.body)
+    exchange.head(206, BLOCK, Content_Range=f"bytes {start}-{start + BLOCK - 1}/{size}")
+    exchange.send(exchange.body[start : start + BLOCK])
 
 
 def ignoring_if_range(exchange: Exchange) -> None:

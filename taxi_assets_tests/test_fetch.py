@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from taxi_assets.errors import UsageError
-from taxi_assets.fetch import Fetched, Server, Wanted, fetch
+from taxi_assets.fetch import Fetched, Server, Wanted, fetch, files
 from taxi_assets.fetch.download import LONGEST_WAIT
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
@@ -30,6 +30,7 @@ from taxi_assets.vocabulary import Service
 from taxi_assets_tests.misbehaving_server import (
     Behaviour,
     MisbehavingServer,
+    a_part_of_the_range,
     announcing,
     another_range,
     broken_after,
@@ -61,7 +62,7 @@ def parquet(rows: int, first: int = 0) -> bytes:
 
 
 WHOLE = parquet(100_000)
-REISSUED = parquet(120_000)
+REISSUED = parquet(120_000, first=1)
 # Whole blocks of the reader's.
 HALF = 6 * 64 * 1024
 GOOD = {WHOLE, REISSUED, LOOKUP}
@@ -131,6 +132,11 @@ def ranges(server: MisbehavingServer) -> list[str]:
     return [asked.headers.get("range", "") for asked in server.requests(PATH)]
 
 
+def at_work() -> list[threading.Thread]:
+    """Return the threads in which files are being fetched."""
+    return [thread for thread in threading.enumerate() if thread.name.endswith("(work)")]
+
+
 def month_from_now(months: int) -> Month:
     today = date.today()  # noqa: DTZ011
     count = today.year * 12 + today.month - 1 + months
@@ -184,7 +190,9 @@ def test_a_file_that_was_issued_again_replaces_the_earlier_one(landing: Landing,
     server.serve(PATH, WHOLE)
     fetch_one(landing, server)
     server.serve(PATH, REISSUED)
-    assert fetch_one(landing, server).state == "fetched"
+    with (Path(landing.root) / FILE.name).open("rb") as opened_before:
+        assert fetch_one(landing, server).state == "fetched"
+        assert opened_before.read() == WHOLE
     assert standing(landing) == REISSUED
     assert fetch_one(landing, server).state == "unchanged"
 
@@ -216,7 +224,7 @@ def test_without_an_etag_to_go_by_equal_bytes_leave_the_file_as_it_is(
     before = landing.files()
     assert fetch_one(landing, server).state == "unchanged"
     assert server.statuses(PATH) == [200, 200]
-    assert landing.files() == before
+    assert (landing.files(), left_over(landing)) == (before, [])
 
 
 def test_a_damaged_note_costs_no_more_than_a_download(landing: Landing, server: MisbehavingServer) -> None:
@@ -237,22 +245,22 @@ def test_a_redirect_is_followed(landing: Landing, server: MisbehavingServer) -> 
 
 
 def test_several_files_are_fetched_at_once(landing: Landing, server: MisbehavingServer) -> None:
-    files = [Wanted.trips(Service.GREEN, Month(2024, number)) for number in range(1, 4)]
+    wanted = [Wanted.trips(Service.GREEN, Month(2024, number)) for number in range(1, 4)]
     together = once_all_are_here(threading.Barrier(3, timeout=5))
-    for file in files:
+    for file in wanted:
         server.serve(f"/{file.path}", WHOLE)
         server.plan(f"/{file.path}", together)
-    outcomes = fetch_all(landing, server, *files, attempts=1, jobs=3)
-    assert {outcome.name: outcome.state for outcome in outcomes} == {file.name: "fetched" for file in files}
+    outcomes = fetch_all(landing, server, *wanted, attempts=1, jobs=3)
+    assert {outcome.name: outcome.state for outcome in outcomes} == {file.name: "fetched" for file in wanted}
 
 
 def test_not_more_files_are_fetched_at_once_than_were_asked_for(landing: Landing, server: MisbehavingServer) -> None:
-    files = [Wanted.trips(Service.GREEN, Month(2024, number)) for number in range(1, 4)]
+    wanted = [Wanted.trips(Service.GREEN, Month(2024, number)) for number in range(1, 4)]
     together = for_ever(once_all_are_here(threading.Barrier(3, timeout=0.1)))
-    for file in files:
+    for file in wanted:
         server.serve(f"/{file.path}", WHOLE)
         server.plan(f"/{file.path}", together)
-    assert {outcome.state for outcome in fetch_all(landing, server, *files, attempts=1, jobs=2)} == {"failed"}
+    assert {outcome.state for outcome in fetch_all(landing, server, *wanted, attempts=1, jobs=2)} == {"failed"}
 
 
 def test_one_file_that_fails_keeps_no_other_from_being_fetched(landing: Landing, server: MisbehavingServer) -> None:
@@ -296,9 +304,12 @@ def test_what_has_arrived_is_resumed_by_a_later_fetch(landing: Landing, server: 
     outcome = fetch_one(landing, server, attempts=1)
     assert (outcome.state, standing(landing)) == ("failed", None)
     assert "the connection broke" in outcome.says
-    assert [path.stat().st_size for path in left_over(landing)] == [HALF]
+    (part,) = [path.stat() for path in left_over(landing)]
+    assert part.st_size == HALF
     assert fetch_one(landing, server, attempts=1).state == "fetched"
     assert (standing(landing), left_over(landing)) == (WHOLE, [])
+    # Renamed, not copied: there is no moment at which half of it has the name.
+    assert (Path(landing.root) / FILE.name).stat().st_ino == part.st_ino
     assert ranges(server) == ["", f"bytes={HALF}-"]
 
 
@@ -321,6 +332,34 @@ def test_a_server_that_cant_resume_is_asked_for_the_whole(
     server.plan(PATH, broken_after(HALF), behaviour)
     assert fetch_one(landing, server).state == "fetched"
     assert (standing(landing), left_over(landing)) == (WHOLE, [])
+
+
+def test_a_server_that_sends_less_than_the_rest_is_asked_for_what_is_missing_then(
+    landing: Landing, server: MisbehavingServer
+) -> None:
+    server.serve(PATH, WHOLE)
+    server.plan(PATH, broken_after(HALF), a_part_of_the_range)
+    assert fetch_one(landing, server).state == "fetched"
+    assert standing(landing) == WHOLE
+    assert ranges(server) == ["", f"bytes={HALF}-", f"bytes={HALF + 64 * 1024}-"]
+
+
+def test_a_part_that_has_no_rest_is_fetched_from_its_beginning(landing: Landing, server: MisbehavingServer) -> None:
+    server.serve(PATH, WHOLE)
+    server.plan(PATH, broken_after(HALF))
+    fetch_one(landing, server, attempts=1)
+    left_over(landing)[0].write_bytes(WHOLE)
+    assert fetch_one(landing, server).state == "fetched"
+    assert server.statuses(PATH) == [200, 416, 200]
+
+
+def test_what_others_put_beside_the_parts_is_left_alone(landing: Landing, server: MisbehavingServer) -> None:
+    server.serve(PATH, WHOLE)
+    theirs = Path(landing.root) / ".fetch" / f"{FILE.name}.counterpart"
+    theirs.parent.mkdir()
+    theirs.write_text("theirs")
+    assert fetch_one(landing, server).state == "fetched"
+    assert theirs.read_text() == "theirs"
 
 
 @pytest.mark.parametrize("resume", [properly, ignoring_if_range], ids=["If-Range kept", "If-Range ignored"])
@@ -653,6 +692,27 @@ def test_an_interrupt_leaves_what_has_arrived_to_be_resumed(landing: Landing, se
     assert (standing(landing), ranges(server)[1:]) == (WHOLE, [f"bytes={arrived}-"])
 
 
+def test_after_an_interrupt_nothing_more_arrives(
+    landing: Landing, server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_PATIENCE_AT_END", 0.01)
+    other = Wanted.trips(Service.GREEN, MONTH)
+    for path in (PATH, f"/{other.path}"):
+        server.serve(path, WHOLE)
+    interrupted = threading.Event()
+
+    def held_up(name: str, done: int, _total: int | None) -> None:
+        if name == FILE.name and done == HALF:
+            interrupted.wait(5)
+
+    with closing(fetch([FILE, other], landing, Server(server.address, timeout=5), on_bytes=held_up)) as ended:
+        assert next(ended).name == other.name
+    interrupted.set()
+    for thread in at_work():
+        thread.join()
+    assert (standing(landing), [part.stat().st_size for part in left_over(landing)]) == (None, [HALF + 64 * 1024])
+
+
 def test_an_interrupt_ends_the_waiting_between_attempts(landing: Landing, server: MisbehavingServer) -> None:
     server.serve(PATH, WHOLE)
     other = Wanted.trips(Service.GREEN, MONTH)
@@ -660,7 +720,7 @@ def test_an_interrupt_ends_the_waiting_between_attempts(landing: Landing, server
     server.plan(PATH, for_ever(status(503, Retry_After="50")))
     with closing(fetch([FILE, other], landing, Server(server.address, timeout=5), jobs=2)) as ended:
         assert next(ended).name == other.name
-    assert not [thread for thread in threading.enumerate() if "work" in thread.name]
+    assert at_work() == []
     assert len(server.requests(PATH)) <= 1
 
 

@@ -75,23 +75,17 @@ class Place:
         """
         final = self.folder / name if self.folder else None
         same = bool(final and final.exists() and filecmp.cmp(part, final, shallow=False))
-        # First, and written after the file: whenever this is broken off, no note speaks of a file that isn't the one.
-        self._forget(name)
         if final is None:
             obstore.put(self.store, name, part)
-        elif not same:
+        elif same:
+            part.unlink()
+        else:
             part.replace(final)
-        part.unlink(missing_ok=True)
+        # Last: broken off before, the earlier note no longer fits the file, and it is fetched again.
         if etag:
             note = {"etag": etag, "file": self._shown(name)}
             obstore.put(self.store, _note(name), json.dumps(note).encode())
         return not same
-
-    def _forget(self, name: str) -> None:
-        try:
-            obstore.delete(self.store, _note(name))
-        except FileNotFoundError:
-            return
 
     def _shown(self, name: str) -> list[str]:
         # Survives a copy of the folder that keeps dates, and no change of the file.
