@@ -671,7 +671,10 @@ def test_a_store_that_cant_rename_gets_whole_files_and_notes_their_etag(
 # --- interrupts, and others that fetch
 
 
-def test_an_interrupt_leaves_what_has_arrived_to_be_resumed(landing: Landing, server: MisbehavingServer) -> None:
+def test_an_interrupt_doesnt_wait_for_the_server_and_leaves_what_has_arrived_to_be_resumed(
+    landing: Landing, server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_PATIENCE_AT_END", 0.01)
     server.serve(PATH, WHOLE)
     server.plan(PATH, hanging_after(HALF))
     main = threading.main_thread().ident
@@ -681,9 +684,13 @@ def test_an_interrupt_leaves_what_has_arrived_to_be_resumed(landing: Landing, se
         if done == HALF:
             signal.pthread_kill(main, signal.SIGINT)
 
-    patience = Server(server.address, timeout=0.2, attempts=1)
+    patience = Server(server.address, timeout=5, attempts=1)
     with pytest.raises(KeyboardInterrupt), closing(fetch([FILE], landing, patience, on_bytes=press_ctrl_c)) as ended:
         list(ended)
+    assert len(at_work()) == 1, "the thread is still waiting for the server"
+    server.released.set()
+    for thread in at_work():
+        thread.join()
     assert standing(landing) is None
     (part,) = left_over(landing)
     arrived = part.stat().st_size

@@ -34,6 +34,7 @@ LATEST_ARRIVAL: Final = 6
 """Months after which a month is published: TLC takes about two, at times more. Older ones aren't yet to come."""
 
 _START: Final = 512
+_LOOK: Final = 0.2
 _PATIENCE_AT_END: Final = 1.0
 
 State = Literal["fetched", "unchanged", "not published", "failed"]
@@ -116,7 +117,7 @@ def _fetch(wanted: Sequence[Wanted], fetcher: _Fetcher, jobs: int) -> Generator[
         for thread in threads:
             thread.start()
         for _ in wanted:
-            outcome = ended.get()
+            outcome = _next(ended)
             if isinstance(outcome, BaseException):
                 raise outcome
             yield outcome
@@ -124,6 +125,13 @@ def _fetch(wanted: Sequence[Wanted], fetcher: _Fetcher, jobs: int) -> Generator[
         fetcher.stop.set()
         for thread in threads:
             thread.join(_PATIENCE_AT_END)
+
+
+def _next(ended: SimpleQueue[Fetched | BaseException]) -> Fetched | BaseException:
+    while True:
+        # Looked up now and then: a library's handler of signals can keep an interrupt from ending a wait without limit.
+        with suppress(Empty):
+            return ended.get(timeout=_LOOK)
 
 
 class _Fetcher:
