@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.event_api import PartitionKeyFilter
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,38 @@ class CheckResult:
     rows_failing: int | None
     tolerance: float | None
     run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckState:
+    """How a check's last evaluation of a partition ended; `place` grows from one evaluation or plan to the next.
+
+    A check that is planned, and not evaluated yet or never, hasn't failed.
+    """
+
+    key: dg.AssetCheckKey
+    partition_key: str
+    failed: bool
+    run_id: str
+    place: int
+
+
+def latest_states(
+    instance: dg.DagsterInstance, checks: Collection[dg.AssetCheckKey], partition_keys: Collection[str]
+) -> list[CheckState]:
+    """Return the states of checks for many partitions at once, without what `latest_results` says of them."""
+    # No public counterpart to this question either; test_upstream.py pins the answer.
+    found = instance.event_log_storage.get_asset_check_partition_info(list(checks), partition_keys=list(partition_keys))
+    return [
+        CheckState(
+            key=info.check_key,
+            partition_key=str(info.partition_key),
+            failed=info.latest_execution_status is AssetCheckExecutionRecordStatus.FAILED,
+            run_id=info.latest_planned_run_id,
+            place=info.latest_check_event_storage_id,
+        )
+        for info in found
+    ]
 
 
 def latest_results(

@@ -10,7 +10,7 @@ import gc
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -38,7 +38,11 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON, for a program to
 _MOST_COLUMNS = 12
 _ZONES = "zones"
 _STATE_STYLES = {"fetched": "green", "unchanged": "dim", "not published": "yellow", "failed": "red"}
-_STATUS_STYLES = {"passed": "green", "warned": "yellow", "failed": "red", "not run": "dim"}
+_STATUS_STYLES = {
+    "passed": "green", "warned": "yellow", "failed": "red", "not run": "dim",
+    "materialized": "green", "checks failing": "yellow", "stale": "magenta", "two files": "red", "landed": "cyan",
+    "not in landing": "bold", "not published": "dim",
+}  # fmt: skip
 
 
 @app.callback()
@@ -201,6 +205,55 @@ def checks(month: Annotated[str, typer.Argument(help="A month: 2024-01.")], json
 
 
 @app.command()
+def status(
+    months: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Months: 2024-01, a range 2024-01:2024-12, or several of both; unless named the last twelve, or, if "
+            "nothing stands in those, the twelve up to the newest that anything stands in."
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Show a year in one picture: what has become of each month of each service."""
+    wanted = parse_months(months or [])
+    from taxi_assets.instance import open_instance
+    from taxi_assets.places import lake_of, landing_of
+    from taxi_assets.settings import Settings
+    from taxi_assets.status import MEANINGS, draw
+    from taxi_assets.tlc.checks import check_keys
+    from taxi_assets.tlc.trip_files import TripFiles
+
+    settings = Settings.load()
+    landing = landing_of(settings)
+    landed = TripFiles.of(landing.files())
+    picture = draw(landed, lake_of(settings), open_instance(settings.dagster_home), check_keys(landing), wanted)
+    if json_:
+        _show(
+            [
+                {
+                    "month": str(month),
+                    "service": service,
+                    "status": picture.cells[service, month].state,
+                    "checks_not_passed": picture.cells[service, month].checks_not_passed,
+                }
+                for month in picture.months
+                for service in Service
+            ],
+            as_json=True,
+        )
+        return
+    rows = [
+        {"month": str(month)} | {str(service): str(picture.cells[service, month]) for service in Service}
+        for month in picture.months
+    ]
+    _show(rows, as_json=False, styled=list(Service))
+    # Into a pipe go rows, and nothing else.
+    for state in picture.states() if out.is_terminal else ():
+        out.print(f"{_styled(state)}  {MEANINGS[state]}", highlight=False)
+
+
+@app.command()
 def sql(query: Annotated[str, typer.Argument(help="One SQL statement of DuckDB's.")], json_: Json = False) -> None:
     """Ask the lake in SQL, read-only: SELECT * FROM tlc_gold.nyc_taxi_daily."""
     from taxi_assets import sql as lake_sql
@@ -270,6 +323,7 @@ def _show(
     rows: Sequence[dict[str, Any]],
     as_json: bool,
     columns: Sequence[str] = (),
+    styled: Collection[str] = ("status",),
 ) -> None:
     """Show rows as a table on a terminal (record by record, if it is wide), tab-separated in a pipe, or as JSON."""
     names = list(columns or rows[0])
@@ -293,8 +347,8 @@ def _show(
             table.add_column(name, justify="right" if number else "left", overflow="fold")
         for row in rows:
             cells = {name: _plain(_cell(row[name])) for name in names}
-            if "status" in cells:
-                cells["status"] = f"[{_STATUS_STYLES[cells['status']]}]{cells['status']}[/]"
+            for name in cells.keys() & styled:
+                cells[name] = _styled(cells[name])
             table.add_row(*cells.values())
         out.print(table)
 
@@ -308,6 +362,11 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _styled(status: str) -> str:
+    """Colour a status by its words, of which a count may follow."""
+    return f"[{_STATUS_STYLES[status.partition(':')[0]]}]{status}[/]"
 
 
 def _plain(text: str) -> str:

@@ -11,6 +11,7 @@ from taxi_assets.places import lake_of, landing_of
 from taxi_assets.runs import RUN_LOG, run_log
 from taxi_assets.sensors import tlc_landing
 from taxi_assets.settings import Settings
+from taxi_assets.status import landing_status
 from taxi_assets.tlc.catalog import ASSETS
 from taxi_assets.tlc.checks import all_checks
 
@@ -19,7 +20,7 @@ def build_defs(settings: Settings) -> dg.Definitions:
     """Return all definitions, on the landing and the lake that the settings name."""
     lake, landing = lake_of(settings), landing_of(settings)
     return dg.Definitions(
-        assets=ASSETS,
+        assets=[*ASSETS, landing_status],
         asset_checks=all_checks(landing),
         jobs=jobs(),
         sensors=[tlc_landing],

@@ -34,6 +34,11 @@ class LandedFile:
         """The last part of the path."""
         return PurePosixPath(self.path).name
 
+    @property
+    def version(self) -> str:
+        """Path and identity as one text: what a stored month is recorded to have come from."""
+        return f"{self.path}@{self.identity}"
+
     def unusable(self, problem: str, remedy: str = "Fetch it again, or take it out of landing.") -> LandingError:
         """Return the error that says why this file can't be used, and what to do."""
         return LandingError(f"{self.path} can't be used: {problem}. Nothing was stored. {remedy}")

@@ -11,21 +11,21 @@ from typing import Final
 
 import dagster as dg
 
-from taxi_assets.errors import LandingError
+from taxi_assets.errors import LandingError, TaxiAssetsError
 from taxi_assets.jobs import TLC_MONTH
-from taxi_assets.lake.metadata import asset_key
+from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
-from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
+from taxi_assets.status import STATUS, draw, news
 from taxi_assets.tlc.catalog import keys_for, run_tags
+from taxi_assets.tlc.checks import check_keys
+from taxi_assets.tlc.month_records import ServiceMonth, sources_of
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.trip_files import TripFiles, the_only
 from taxi_assets.vocabulary import Service
 
 MOST_RUNS_A_TICK: Final = 24
 """Months requested by one tick; the rest follow with the next ticks."""
-
-ServiceMonth = tuple[Service, Month]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def plan(
         except LandingError as error:
             messages.append(str(error))
             continue
-        identity = f"{file.path}@{file.identity}"
+        identity = file.version
         before = seen.get((service, month))
         if before is None and done.get((service, month)) == identity:
             after[service, month] = Seen(identity, 0)
@@ -109,12 +109,17 @@ def load(cursor: str | None) -> dict[ServiceMonth, Seen]:
 @dg.sensor(
     job_name=TLC_MONTH,
     minimum_interval_seconds=60,
-    description="Requests a run of each month of which a file has landed or was written again, for just its services.",
+    description=(
+        "Requests a run of each month of which a file has landed or was written again, for just its services. "
+        "Keeps the picture in tlc_landing/status up to date."
+    ),
 )
-def tlc_landing(context: dg.SensorEvaluationContext, landing: dg.ResourceParam[Landing]) -> dg.SensorResult:
+def tlc_landing(
+    context: dg.SensorEvaluationContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
+) -> dg.SensorResult:
     landed, seen = TripFiles.of(landing.files()), load(context.cursor)
     unknown = [service_month for service_month in landed.by_month if service_month not in seen]
-    planned = plan(landed, seen, _done(context.instance, unknown))
+    planned = plan(landed, seen, sources_of(context.instance, unknown))
     for message in planned.messages:
         context.log.warning(message)
     requests = [
@@ -131,18 +136,16 @@ def tlc_landing(context: dg.SensorEvaluationContext, landing: dg.ResourceParam[L
         run_requests=requests,
         skip_reason=None if requests else dg.SkipReason(nothing_new.strip()),
         cursor=dump(planned.seen),
+        asset_events=_status(context, landing, lake, landed),
     )
 
 
-def _done(instance: dg.DagsterInstance, wanted: list[ServiceMonth]) -> dict[ServiceMonth, str]:
-    """Look up which file each stored bronze month came from."""
-    done: dict[ServiceMonth, str] = {}
-    for service, contract in BRONZE_TRIPS.items():
-        months = [month for owner, month in wanted if owner is service]
-        for month in months:
-            of_month = dg.AssetRecordsFilter(asset_key=asset_key(contract), asset_partitions=[str(month)])
-            for record in instance.fetch_materializations(of_month, limit=1).records:
-                identity = record.asset_materialization and record.asset_materialization.metadata.get("source_identity")
-                if identity:
-                    done[service, month] = str(identity.value)
-    return done
+def _status(
+    context: dg.SensorEvaluationContext, landing: Landing, lake: Lake, landed: TripFiles
+) -> list[dg.AssetObservation]:
+    try:
+        return news(context.instance, draw(landed, lake, context.instance, check_keys(landing)))
+    except TaxiAssetsError as error:
+        # A picture that can't be drawn is no reason to leave months waiting.
+        context.log.warning("%s isn't up to date: %s", STATUS.to_user_string(), error)
+        return []

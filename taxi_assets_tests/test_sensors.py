@@ -12,9 +12,10 @@ from taxi_assets.definitions import build_defs
 from taxi_assets.landing import LandedFile
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
-from taxi_assets.sensors import Plan, Seen, ServiceMonth, dump, load, plan, tlc_landing
+from taxi_assets.sensors import Plan, Seen, dump, load, plan, tlc_landing
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
+from taxi_assets.tlc.month_records import ServiceMonth
 from taxi_assets.tlc.trip_files import TripFiles
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, Workspace, trips
@@ -174,7 +175,9 @@ def test_a_sensor_that_never_ran_knows_nothing() -> None:
 
 def tick(workspace: Workspace, cursor: str | None = None) -> dg.SensorResult:
     context = dg.build_sensor_context(
-        instance=workspace.instance, cursor=cursor, resources={"landing": landing_of(workspace.settings)}
+        instance=workspace.instance,
+        cursor=cursor,
+        resources={"landing": landing_of(workspace.settings), "lake": workspace.lake},
     )
     result = tlc_landing(context)
     assert isinstance(result, dg.SensorResult)

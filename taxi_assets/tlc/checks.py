@@ -19,6 +19,7 @@ from taxi_assets.landing import Landing
 from taxi_assets.tlc.bronze.month_file import all_rows_read, nothing_rescued
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
+from taxi_assets.tlc.catalog import ASSETS
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
 from taxi_assets.tlc.gold.fact_trips_borough_hour import FactTripsBoroughHour
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
@@ -70,6 +71,11 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             no_orphans(FactTopZones, ("pickup_location_id",), DimZone),
         ]),
     ]  # fmt: skip
+
+
+def check_keys(landing: Landing) -> list[dg.AssetCheckKey]:
+    """List every check there is: those of the stored tables, and the rules that come with the tables' assets."""
+    return sorted(key for definition in (*ASSETS, *all_checks(landing)) for key in definition.check_keys)
 
 
 def _every_row_kept_or_quarantined(service: Service) -> StoredCheck:

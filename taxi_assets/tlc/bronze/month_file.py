@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import dagster as dg
 import narwhals.stable.v1 as nw
@@ -20,6 +20,9 @@ from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.layouts import apply_layout, words
 from taxi_assets.tlc.trip_files import TripFiles, find_trip_file
 from taxi_assets.vocabulary import Service
+
+SOURCE_IDENTITY: Final = "source_identity"
+"""Metadata of a materialization: which file of landing it came from, as it was then."""
 
 
 def read_month(
@@ -62,7 +65,7 @@ def from_file(
         data_version=dg.DataVersion(fingerprint),
         metadata={
             "source_file": file.path,
-            "source_identity": f"{file.path}@{file.identity}",
+            SOURCE_IDENTITY: file.version,
             "source_bytes": file.size,
             "source_fingerprint": fingerprint,
             **metadata,

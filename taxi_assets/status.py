@@ -1,0 +1,238 @@
+"""A year in one picture: what has become of each month of each service, from landed file to stored table.
+
+`cell_of` is pure: what is known of a month, to one word. Around it stand gathering the facts, each source asked once
+for all months, and the picture as the UI shows it; cli.py shows it on a terminal. What counts as done is decided in
+tlc/month_records.py, for the sensor and for this.
+"""
+
+# Without postponed annotations, which Dagster doesn't resolve for `context`.
+
+import hashlib
+import warnings
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from functools import cache
+from typing import Final
+
+import dagster as dg
+
+from taxi_assets.check_history import CheckState, latest_states
+from taxi_assets.lake.failures import one_clear_failure
+from taxi_assets.lake.lake import Lake
+from taxi_assets.landing import Landing
+from taxi_assets.months import Month, parse_months
+from taxi_assets.tlc.catalog import keys_for
+from taxi_assets.tlc.checks import check_keys
+from taxi_assets.tlc.month_records import ServiceMonth, not_made_good, sources_of_silver
+from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.tlc.trip_files import TripFiles
+from taxi_assets.vocabulary import Service
+
+STATUS: Final = dg.AssetKey(["tlc_landing", "status"])
+"""The asset whose last observation shows the picture in the UI."""
+
+_PICTURE: Final = "months"
+_MONTHS_UNTIL_PUBLISHED: Final = 2
+
+
+class State(StrEnum):
+    """What has become of a service's month, from the best to what isn't there."""
+
+    MATERIALIZED = "materialized"
+    CHECKS_FAILING = "checks failing"
+    STALE = "stale"
+    FAILED = "failed"
+    TWO_FILES = "two files"
+    LANDED = "landed"
+    NOT_IN_LANDING = "not in landing"
+    NOT_PUBLISHED = "not published"
+
+
+MEANINGS: Final[Mapping[State, str]] = {
+    State.MATERIALIZED: "stored in silver, and all checks of the month's tables passed",
+    State.CHECKS_FAILING: "stored; so many checks of its tables and of those that services share didn't pass",
+    State.STALE: "stored, but from another file than landing's, or from one that isn't on record: materialize it again",
+    State.FAILED: "its last run failed or was cancelled; what was stored before still stands",
+    State.TWO_FILES: "several files stand in landing, and which holds the month can't be told: move the others away",
+    State.LANDED: "its file stands in landing and nothing is stored yet: materialize it",
+    State.NOT_IN_LANDING: "there is no file in landing, and nothing is stored",
+    State.NOT_PUBLISHED: "neither, and TLC publishes a month only about two months after its end",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The state of a service's month; how many checks didn't pass is told of a month whose checks are failing."""
+
+    state: State
+    checks_not_passed: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.state}: {self.checks_not_passed}" if self.checks_not_passed else str(self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of some months: from a listing of landing, the Delta logs and the instance's records.
+
+    `sources` is the file that a stored month came from, `failed` are months whose last run did.
+    """
+
+    landed: TripFiles
+    stored: Collection[ServiceMonth]
+    sources: Mapping[ServiceMonth, str]
+    failed: Collection[ServiceMonth]
+    checks_not_passed: Mapping[ServiceMonth, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A cell for each service of each month."""
+
+    months: Sequence[Month]
+    cells: Mapping[ServiceMonth, Cell]
+
+    def states(self) -> list[State]:
+        """List the states that occur, for a legend."""
+        found = {cell.state for cell in self.cells.values()}
+        return [state for state in State if state in found]
+
+
+def cell_of(facts: Facts, service: Service, month: Month, today: date) -> Cell:
+    """Say in one word what has become of a service's month; of several, the one that a person has to see to."""
+    key = (service, month)
+    files, stored = facts.landed.by_month.get(key, ()), key in facts.stored
+    if len(files) > 1:
+        return Cell(State.TWO_FILES)
+    if not files and not stored:
+        return Cell(State.NOT_PUBLISHED if _is_awaited(month, today) else State.NOT_IN_LANDING)
+    if key in facts.failed:
+        return Cell(State.FAILED)
+    if not stored:
+        return Cell(State.LANDED)
+    if files and facts.sources.get(key) != files[0].file.version:
+        return Cell(State.STALE)
+    not_passed = facts.checks_not_passed.get(key, 0)
+    return Cell(State.CHECKS_FAILING, not_passed) if not_passed else Cell(State.MATERIALIZED)
+
+
+def months_to_show(known: Iterable[Month], today: date) -> list[Month]:
+    """Return twelve months: up to this one, if anything is known of them, or else up to the newest that is known."""
+    now = Month.of(today)
+    # A file of a month to come has a wrong name, and is never read.
+    newest = max((month for month in known if month <= now), default=now)
+    last = now if newest > _a_year_before(now) else newest
+    return parse_months([f"{_a_year_before(last).next()}:{last}"])
+
+
+def draw(
+    landed: TripFiles,
+    lake: Lake,
+    instance: dg.DagsterInstance,
+    checks: Collection[dg.AssetCheckKey],
+    months: Sequence[Month] = (),
+) -> Picture:
+    """Draw the picture of some months; of `months_to_show`, if none is named."""
+    today = datetime.now(UTC).date()
+    stored = {
+        (service, Month.of(date.fromisoformat(first_day)))
+        for service, contract in SILVER_TRIPS.items()
+        for (first_day,) in map(dict.values, lake.location(contract).stored_partitions())
+    }
+    months = months or months_to_show((month for _, month in (*landed.by_month, *stored)), today)
+    wanted = [(service, month) for month in months for service in Service]
+    states = latest_states(instance, checks, [str(month) for month in months])
+    facts = Facts(
+        landed=landed,
+        stored=stored,
+        sources=sources_of_silver(instance, wanted),
+        failed=_failed(instance, states),
+        checks_not_passed=_not_passed(states),
+    )
+    return Picture(months, {(service, month): cell_of(facts, service, month, today) for service, month in wanted})
+
+
+def as_markdown(picture: Picture) -> str:
+    """Write a picture as a table with its legend."""
+    return "\n".join([
+        f"| month | {' | '.join(Service)} |",
+        f"|---|{'---|' * len(Service)}",
+        *(
+            f"| {month} | {' | '.join(str(picture.cells[service, month]) for service in Service)} |"
+            for month in picture.months
+        ),
+        "",
+        *(f"- **{state}**: {MEANINGS[state]}" for state in picture.states()),
+    ])  # fmt: skip
+
+
+def news(instance: dg.DagsterInstance, picture: Picture) -> list[dg.AssetObservation]:
+    """Return an observation that shows a picture, or none if the last one shows the same."""
+    text = as_markdown(picture)
+    for record in instance.fetch_observations(STATUS, limit=1).records:
+        shown = record.asset_observation and record.asset_observation.metadata.get(_PICTURE)
+        if shown and shown.value == text:
+            return []
+    return [dg.AssetObservation(STATUS, metadata={_PICTURE: dg.MetadataValue.md(text)})]
+
+
+warnings.filterwarnings("ignore", category=dg.BetaWarning, message="Function `observable_source_asset`")
+
+
+@dg.observable_source_asset(
+    key=STATUS,
+    group_name=STATUS.path[0],
+    description=(
+        "A year in one picture: which months of which service have landed, are materialized, have failing checks, or "
+        "aren't there. Observe it to draw it anew; the sensor tlc_landing does so when something has changed."
+    ),
+    tags={"catalog": "tlc", "layer": "landing"},
+)
+def landing_status(
+    context: dg.OpExecutionContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
+) -> dg.ObserveResult:
+    with one_clear_failure("/".join(STATUS.path)):
+        picture = draw(TripFiles.of(landing.files()), lake, context.instance, check_keys(landing))
+    text = as_markdown(picture)
+    version = hashlib.sha256(text.encode()).hexdigest()
+    return dg.ObserveResult(data_version=dg.DataVersion(version), metadata={_PICTURE: dg.MetadataValue.md(text)})
+
+
+def _is_awaited(month: Month, today: date) -> bool:
+    """Whether it is too early to miss a month."""
+    for _ in range(_MONTHS_UNTIL_PUBLISHED + 1):
+        month = month.next()
+    return month > Month.of(today)
+
+
+def _a_year_before(month: Month) -> Month:
+    return Month(month.year - 1, month.number)
+
+
+def _failed(instance: dg.DagsterInstance, states: Iterable[CheckState]) -> set[ServiceMonth]:
+    """Find the months whose last run failed: a run that is to store a table plans the table's checks first of all."""
+    shared = set(keys_for([]))
+    last: dict[ServiceMonth, CheckState] = {}
+    for state in states:
+        for service in _services_of(state.key.asset_key) if state.key.asset_key not in shared else ():
+            key = (service, Month.parse(state.partition_key))
+            last[key] = max(last.get(key, state), state, key=lambda known: known.place)
+    failed = not_made_good(instance, {state.run_id for state in last.values()})
+    return {key for key, state in last.items() if state.run_id in failed}
+
+
+def _not_passed(states: Iterable[CheckState]) -> Counter[ServiceMonth]:
+    return Counter(
+        (service, Month.parse(state.partition_key))
+        for state in states
+        if state.failed
+        for service in _services_of(state.key.asset_key)
+    )
+
+
+@cache
+def _services_of(table: dg.AssetKey) -> list[Service]:
+    return [service for service in Service if table in keys_for([service])]

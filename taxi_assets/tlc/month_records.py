@@ -1,0 +1,81 @@
+"""What Dagster's instance has on record of a service's months: which file each came from, and how its runs ended.
+
+Each question is asked once for all months. What stands in landing is trip_files.py's to say, what stands in the lake
+the Delta logs'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+import dagster as dg
+from dagster._core.storage.tags import ROOT_RUN_ID_TAG
+
+from taxi_assets.contracts import Contract
+from taxi_assets.lake.metadata import asset_key
+from taxi_assets.months import Month
+from taxi_assets.tlc.bronze.month_file import SOURCE_IDENTITY
+from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
+from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.vocabulary import Service
+
+ServiceMonth = tuple[Service, Month]
+
+_NOT_DONE: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
+
+
+def sources_of(instance: dg.DagsterInstance, wanted: Collection[ServiceMonth]) -> dict[ServiceMonth, str]:
+    """Look up which file each stored bronze month came from, as `LandedFile.version` has it."""
+    sources: dict[ServiceMonth, str] = {}
+    for service, contract in BRONZE_TRIPS.items():
+        places = _last_stored(instance, contract, service, wanted)
+        if not places:
+            continue
+        of_months = dg.AssetRecordsFilter(asset_key(contract), storage_ids=list(places.values()))
+        for record in instance.fetch_materializations(of_months, limit=len(places)).records:
+            identity = record.asset_materialization and record.asset_materialization.metadata.get(SOURCE_IDENTITY)
+            if identity and record.partition_key:
+                sources[service, Month.parse(record.partition_key)] = str(identity.value)
+    return sources
+
+
+def sources_of_silver(instance: dg.DagsterInstance, wanted: Collection[ServiceMonth]) -> dict[ServiceMonth, str]:
+    """Look up which file each stored silver month came from; unknown if only bronze was stored again since."""
+    current: set[ServiceMonth] = set()
+    for service, contract in SILVER_TRIPS.items():
+        silver = _last_stored(instance, contract, service, wanted)
+        bronze = _last_stored(instance, BRONZE_TRIPS[service], service, wanted)
+        current |= {(service, Month.parse(key)) for key, place in silver.items() if place > bronze.get(key, place)}
+    return {
+        service_month: source
+        for service_month, source in sources_of(instance, wanted).items()
+        if service_month in current
+    }
+
+
+def not_made_good(instance: dg.DagsterInstance, run_ids: Collection[str]) -> set[str]:
+    """Return those of some runs that failed or were cancelled, unless Dagster's re-execution of it succeeded since."""
+    if not run_ids:
+        return set()
+    failed = instance.get_runs(dg.RunsFilter(run_ids=list(run_ids), statuses=list(_NOT_DONE)))
+    if not failed:
+        return set()
+    roots = {run.run_id: run.root_run_id or run.run_id for run in failed}
+    again = instance.get_runs(dg.RunsFilter(tags={ROOT_RUN_ID_TAG: sorted(set(roots.values()))}))
+    # The newest come first, and the last to be put in stays.
+    newest = {run.root_run_id: run.status for run in reversed(again)}
+    return {run_id for run_id, root in roots.items() if newest.get(root) is not dg.DagsterRunStatus.SUCCESS}
+
+
+def _last_stored(
+    instance: dg.DagsterInstance, contract: type[Contract], service: Service, wanted: Collection[ServiceMonth]
+) -> Mapping[str, int]:
+    """Return where in the event log the last materializations of a service's months stand, by partition key."""
+    keys = {str(month) for owner, month in wanted if owner is service}
+    if not keys:
+        # Asked of no partition, Dagster answers for all.
+        return {}
+    return instance.get_latest_storage_id_by_partition(
+        asset_key(contract), dg.DagsterEventType.ASSET_MATERIALIZATION, keys
+    )
