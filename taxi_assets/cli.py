@@ -219,6 +219,7 @@ def status(
     wanted = parse_months(months or [])
     from taxi_assets.instance import open_instance
     from taxi_assets.places import lake_of, landing_of
+    from taxi_assets.run_records import kept_connections
     from taxi_assets.settings import Settings
     from taxi_assets.status import MEANINGS, draw
     from taxi_assets.tlc.checks import check_keys
@@ -227,7 +228,9 @@ def status(
     settings = Settings.load()
     landing = landing_of(settings)
     landed = TripFiles.of(landing.files())
-    picture = draw(landed, lake_of(settings), open_instance(settings.dagster_home), check_keys(landing), wanted)
+    instance = open_instance(settings.dagster_home)
+    with kept_connections(instance):
+        picture = draw(landed, lake_of(settings), instance, check_keys(landing), wanted)
     if json_:
         _show(
             [
@@ -249,8 +252,9 @@ def status(
     ]
     _show(rows, as_json=False, styled=list(Service))
     # Into a pipe go rows, and nothing else.
-    for state in picture.states() if out.is_terminal else ():
-        out.print(f"{_styled(state)}  {MEANINGS[state]}", highlight=False)
+    legend = picture.states() if out.is_terminal else []
+    for state in legend:
+        out.print(f"{_styled(state)}{' ' * (16 - len(state))}{MEANINGS[state]}", highlight=False)
 
 
 @app.command()

@@ -53,13 +53,16 @@ class State(StrEnum):
 
 MEANINGS: Final[Mapping[State, str]] = {
     State.MATERIALIZED: "stored in silver, and all checks of the month's tables passed",
-    State.CHECKS_FAILING: "stored; so many checks of its tables and of those that services share didn't pass",
+    State.CHECKS_FAILING: (
+        "stored, and so many checks of its tables, or of those that services share, didn't pass: "
+        "taxi-assets checks MONTH"
+    ),
     State.STALE: "stored, but from another file than landing's, or from one that isn't on record: materialize it again",
     State.FAILED: "its last run failed or was cancelled; what was stored before still stands",
     State.TWO_FILES: "several files stand in landing, and which holds the month can't be told: move the others away",
     State.LANDED: "its file stands in landing and nothing is stored yet: materialize it",
     State.NOT_IN_LANDING: "there is no file in landing, and nothing is stored",
-    State.NOT_PUBLISHED: "neither, and TLC publishes a month only about two months after its end",
+    State.NOT_PUBLISHED: "not to be expected yet: TLC publishes a month about two months after its end",
 }
 
 

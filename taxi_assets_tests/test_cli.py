@@ -15,6 +15,7 @@ import pytest
 from taxi_assets import cli
 from taxi_assets.sample import NOTE
 from taxi_assets_tests.misbehaving_server import MisbehavingServer, status
+from taxi_assets.vocabulary import Service
 
 pytestmark = pytest.mark.fast
 
@@ -76,6 +77,7 @@ def only_line(outcome: Outcome) -> str:
         (["materialize", "2008-12"], "2008-12"),
         (["materialize", "2024-01", "2199-01"], "2199-01"),
         (["checks", "January"], "'January' is not a month"),
+        (["status", "2024-03:2024-01"], "runs backwards"),
         (["sample", "2024-00"], "There is no month 2024-00"),
         (["fetch", "purple", "2024-01"], "There is no service 'purple'. There are: yellow, green"),
         (["fetch", "yellow"], "taxi-assets fetch yellow 2024-01:2024-06"),
@@ -122,6 +124,7 @@ def test_a_landing_that_isnt_there_is_one_line_and_status_1(run: Run, tmp_path: 
     outcome = run("materialize", "2024-01")
     assert outcome.status == 1
     assert "TAXI_LANDING_ROOT" in only_line(outcome)
+    assert "TAXI_LANDING_ROOT" in only_line(run("status"))
 
 
 def test_months_of_which_none_is_in_landing_are_each_listed_and_status_1(run: Run, tmp_path: Path) -> None:
@@ -158,6 +161,31 @@ def test_tables_are_json_for_a_program(run: Run) -> None:
     outcome = run("tables", "--json")
     found = {row["table"]: row["rows"] for row in json.loads(outcome.out)}
     assert found["tlc_silver.green_trips"] is None
+
+
+def test_the_status_of_an_empty_lake_is_twelve_months_of_each_service_and_makes_the_instance(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "not" / "yet"))
+    outcome = run("status")
+    header, *lines = [line.split("\t") for line in outcome.out.splitlines()]
+    assert (outcome.status, outcome.err) == (0, "")
+    assert header == ["month", *Service]
+    assert len(lines) == 12
+    assert {cell for line in lines for cell in line[1:]} == {"not in landing", "not published"}
+
+
+def test_the_status_of_named_months_is_json_with_an_object_for_each_month_and_service(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "landing" / "green_tripdata_2024-01.parquet").write_bytes(b"a")
+    for name in ("yellow_tripdata_2024-02.parquet", "yellow_tripdata_2024-02.csv"):
+        (tmp_path / "landing" / name).write_bytes(b"a")
+    rows = json.loads(run("status", "--json", "2024-01:2024-02").out)
+    assert [(row["month"], row["service"]) for row in rows] == [
+        (month, service) for month in ("2024-01", "2024-02") for service in Service
+    ]
+    found = {(row["month"], row["service"]): row["status"] for row in rows if row["status"] != "not in landing"}
+    assert found == {("2024-01", "green"): "landed", ("2024-02", "yellow"): "two files"}
+    assert {row["checks_not_passed"] for row in rows} == {0}
 
 
 def test_sql_writes_tab_separated_lines_into_a_pipe(run: Run) -> None:

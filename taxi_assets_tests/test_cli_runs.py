@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ import pytest
 from taxi_assets.months import Month
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.scenario import in_file_columns, trips
+from taxi_assets_tests.test_readme import README
 
 pytestmark = pytest.mark.full
 
@@ -26,13 +29,14 @@ class Shell:
 
     folder: Path
 
-    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a command."""
+    def __call__(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a command, with more in its environment."""
         environment = {
             **os.environ,
             "TAXI_LANDING_ROOT": str(self.folder / "landing"),
             "TAXI_LAKE_ROOT": str(self.folder / "lake"),
             "DAGSTER_HOME": str(self.folder / "dagster"),
+            **variables,
         }
         command = [sys.executable, "-m", "taxi_assets.cli", *words]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -125,3 +129,25 @@ def test_tables_are_listed_with_their_rows_and_partitions(ran: subprocess.Comple
     assert (found["tlc_silver.green_trips"]["rows"], found["tlc_silver.green_trips"]["partitions"]) == (12, 1)
     assert (found["tlc_bronze.green_trips"]["rows"], found["tlc_bronze.green_trips"]["partitions"]) == (22, 2)
     assert found["tlc_silver.dim_zone"]["rows"] == 265
+
+
+def test_the_status_of_the_months_tells_which_failed_and_which_isnt_there(
+    ran: subprocess.CompletedProcess[str], shell: Shell
+) -> None:
+    del ran
+    listed = json.loads(shell("status", "--json", "2024-01:2024-03").stdout)
+    assert {(row["month"], row["service"]): row["status"] for row in listed if row["status"] != "not in landing"} == {
+        ("2024-01", "green"): "materialized", ("2024-02", "green"): "failed", ("2024-02", "yellow"): "failed",
+    }  # fmt: skip
+
+
+def test_the_readmes_picture_of_a_year_is_what_its_commands_show(tmp_path: Path) -> None:
+    commands, picture = re.search(
+        r"## A year in one picture.*?```console\n(.*?)```.*?```\n(.*?)```", README, flags=re.DOTALL
+    ).groups()  # type: ignore[union-attr]
+    (tmp_path / "landing").mkdir()
+    shell = Shell(tmp_path)
+    for line in commands.splitlines():
+        done = shell(*shlex.split(line, comments=True)[1:], FORCE_COLOR="1", TERM="dumb", COLUMNS="140")
+        assert done.returncode == 0, done.stderr
+    assert [line.rstrip() for line in done.stdout.splitlines()] == picture.splitlines()

@@ -131,6 +131,35 @@ def test_the_last_result_of_a_check_is_found_for_a_partition_and_for_no_other(
     assert latest("b") is None
 
 
+def test_the_states_of_checks_are_found_by_partition_with_the_run_that_planned_or_evaluated_them_last(
+    instance: dg.DagsterInstance, memory: Memory
+) -> None:
+    def states() -> list[tuple[str | None, str, str]]:
+        found = instance.event_log_storage.get_asset_check_partition_info([CHECK], partition_keys=["a", "b"])
+        return [(info.partition_key, info.latest_execution_status.value, info.latest_planned_run_id) for info in found]
+
+    assert states() == []
+    first = run_step(instance, memory, passed=False, fails=True)
+    assert states() == [("a", "FAILED", first.run_id)]
+    second = run_step(instance, memory, passed=True, fails=False)
+    assert states() == [("a", "SUCCEEDED", second.run_id)]
+    job = dg.Definitions(assets=[two_tables(passed=True, fails=False)], resources={"kept_in_memory": memory})
+    planned = instance.create_run_for_job(job.resolve_implicit_global_asset_job_def(), tags={"dagster/partition": "a"})
+    assert states() == [("a", "PLANNED", planned.run_id)]
+
+
+def test_the_last_materialization_of_each_partition_is_found_at_its_place_in_the_log(
+    instance: dg.DagsterInstance, memory: Memory
+) -> None:
+    runs = [run_step(instance, memory, passed=True, fails=False).run_id for _ in range(2)]
+    places = instance.get_latest_storage_id_by_partition(
+        dg.AssetKey("kept"), dg.DagsterEventType.ASSET_MATERIALIZATION, {"a", "b"}
+    )
+    assert places.keys() == {"a"}
+    wanted = dg.AssetRecordsFilter(dg.AssetKey("kept"), storage_ids=list(places.values()))
+    assert [record.run_id for record in instance.fetch_materializations(wanted, limit=10).records] == runs[1:]
+
+
 def test_materializations_are_fetched_by_partition_newest_first(instance: dg.DagsterInstance, memory: Memory) -> None:
     runs = [run_step(instance, memory, passed=True, fails=False).run_id for _ in range(2)]
     wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey("kept"), asset_partitions=["a"])

@@ -108,7 +108,7 @@ class SparkEngine:
     def with_computed(self, frame: Frame, name: str, columns: Sequence[str], compute: ArrayFunction) -> Frame:
         """See `Engine.with_computed`."""
         rows: DataFrame = nw.to_native(frame)
-        function = arrow_udf(over_arrow(compute), "int")
+        function = arrow_udf(over_arrow(compute), "int")  # type: ignore[call-overload]
         return nw.from_native(rows.withColumn(name, function(*columns)))
 
     def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:

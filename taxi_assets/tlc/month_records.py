@@ -64,7 +64,7 @@ def not_made_good(instance: dg.DagsterInstance, run_ids: Collection[str]) -> set
     roots = {run.run_id: run.root_run_id or run.run_id for run in failed}
     again = instance.get_runs(dg.RunsFilter(tags={ROOT_RUN_ID_TAG: sorted(set(roots.values()))}))
     # The newest come first, and the last to be put in stays.
-    newest = {run.root_run_id: run.status for run in reversed(again)}
+    newest = {run.tags[ROOT_RUN_ID_TAG]: run.status for run in reversed(again)}
     return {run_id for run_id, root in roots.items() if newest.get(root) is not dg.DagsterRunStatus.SUCCESS}
 
 

@@ -1,0 +1,177 @@
+"""The picture of a year: what a cell says, which months are shown, and how the UI comes to see it.
+
+Months that are run, re-issued or damaged in between are in test_status_runs.py.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from taxi_assets.cli import _STATUS_STYLES
+from taxi_assets.definitions import build_defs
+from taxi_assets.landing import LandedFile
+from taxi_assets.months import Month
+from taxi_assets.places import landing_of
+from taxi_assets.sensors import tlc_landing
+from taxi_assets.status import MEANINGS, STATUS, Cell, Facts, State, cell_of, months_to_show
+from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.tlc.trip_files import TripFiles
+from taxi_assets.vocabulary import Service
+from taxi_assets_tests.scenario import MONTH, Workspace, trips
+
+pytestmark = pytest.mark.fast
+
+GREEN = (Service.GREEN, MONTH)
+TODAY = date(2024, 6, 15)
+FILE = "green_tripdata_2024-01.parquet"
+
+
+def known(
+    *paths: str, stored: bool = False, source: str = f"{FILE}@1", failed: bool = False, not_passed: int = 0
+) -> Facts:
+    """Return the facts of green January, whose files are all in their first version."""
+    return Facts(
+        landed=TripFiles.of([LandedFile(path, 1, "1") for path in paths]),
+        stored={GREEN} if stored else set(),
+        sources={GREEN: source} if stored else {},
+        failed={GREEN} if failed else set(),
+        checks_not_passed={GREEN: not_passed},
+    )
+
+
+# One cell
+
+
+@pytest.mark.parametrize(
+    ("facts", "cell"),
+    [
+        (known(), Cell(State.NOT_IN_LANDING)),
+        (known(FILE), Cell(State.LANDED)),
+        (known(FILE, stored=True), Cell(State.MATERIALIZED)),
+        (known(FILE, stored=True, not_passed=3), Cell(State.CHECKS_FAILING, 3)),
+        (known(FILE, stored=True, source=f"{FILE}@0", not_passed=3), Cell(State.STALE)),
+        (known(FILE, f"again/{FILE}", stored=True, failed=True), Cell(State.TWO_FILES)),
+        (known(FILE, failed=True), Cell(State.FAILED)),
+        (known(FILE, stored=True, source=f"{FILE}@0", failed=True, not_passed=3), Cell(State.FAILED)),
+        (known(stored=True), Cell(State.MATERIALIZED)),
+        (known(stored=True, not_passed=1), Cell(State.CHECKS_FAILING, 1)),
+        (known(failed=True), Cell(State.NOT_IN_LANDING)),
+    ],
+    ids=[
+        "nothing", "a file", "stored", "checks", "another version", "two files", "a run that failed",
+        "re-issued, and failed", "the file of a stored month is gone", "and of one whose checks fail",
+        "and of one that never was stored",
+    ],
+)  # fmt: skip
+def test_a_cell_says_what_a_person_has_to_see_to(facts: Facts, cell: Cell) -> None:
+    assert cell_of(facts, *GREEN, TODAY) == cell
+
+
+@pytest.mark.parametrize(
+    ("today", "state"),
+    [
+        (date(2023, 12, 31), State.NOT_PUBLISHED),
+        (date(2024, 1, 10), State.NOT_PUBLISHED),
+        (date(2024, 3, 31), State.NOT_PUBLISHED),
+        (date(2024, 4, 1), State.NOT_IN_LANDING),
+    ],
+)
+def test_a_month_isnt_missed_until_two_months_after_its_end(today: date, state: State) -> None:
+    assert cell_of(known(), *GREEN, today).state is state
+
+
+def test_a_file_that_is_there_early_has_landed() -> None:
+    assert cell_of(known(FILE), *GREEN, date(2024, 2, 1)).state is State.LANDED
+
+
+def test_every_state_has_a_meaning_and_a_colour() -> None:
+    assert set(MEANINGS) == set(State) <= set(_STATUS_STYLES)
+
+
+# Which months
+
+
+@pytest.mark.parametrize(
+    ("newest", "first", "last"),
+    [
+        ("2024-05", "2023-07", "2024-06"),
+        ("2023-07", "2023-07", "2024-06"),
+        ("2023-06", "2022-07", "2023-06"),
+        ("2019-12", "2019-01", "2019-12"),
+    ],
+)
+def test_twelve_months_are_shown_up_to_this_one_or_to_the_newest_known(newest: str, first: str, last: str) -> None:
+    shown = months_to_show([Month.parse(newest), Month(2015, 1)], TODAY)
+    assert (str(shown[0]), str(shown[-1]), len(shown)) == (first, last, 12)
+
+
+def test_of_an_empty_lake_and_of_a_wrong_name_in_the_future_this_year_is_shown() -> None:
+    assert months_to_show([], TODAY) == months_to_show([Month(2099, 1)], TODAY)
+    assert months_to_show([], TODAY)[-1] == Month.of(TODAY)
+
+
+# In the UI
+
+
+def shown(workspace: Workspace) -> str:
+    """Return what the asset's last observation shows."""
+    (record,) = workspace.instance.fetch_observations(STATUS, limit=1).records
+    assert record.asset_observation is not None
+    found = record.asset_observation.metadata["months"]
+    assert isinstance(found, dg.MarkdownMetadataValue)
+    return str(found.value)
+
+
+def tick(workspace: Workspace) -> dg.SensorResult:
+    """Let the sensor look, and record what it observed as Dagster's daemon does."""
+    resources = {"landing": landing_of(workspace.settings), "lake": workspace.lake}
+    result = tlc_landing(dg.build_sensor_context(instance=workspace.instance, resources=resources))
+    assert isinstance(result, dg.SensorResult)
+    for event in result.asset_events:
+        workspace.instance.report_runless_asset_event(event)
+    return result
+
+
+def test_observing_the_asset_shows_a_row_for_each_month_and_says_what_its_words_mean(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, trips(10))
+    everything = build_defs(workspace.settings).resolve_implicit_global_asset_job_def()
+    assert everything.execute_in_process(instance=workspace.instance, asset_selection=[STATUS]).success
+    header, _, *rows = [line for line in shown(workspace).splitlines() if line.startswith("|")]
+    assert [cell.strip() for cell in header.strip("|").split("|")] == ["month", *Service]
+    assert len(rows) == 12
+    cells = dict(zip(Service, (cell.strip() for cell in rows[-1].strip("|").split("|")[1:]), strict=True))
+    assert rows[-1].startswith("| 2024-01 |")
+    assert cells == {service: "landed" if service is Service.GREEN else "not in landing" for service in Service}
+    assert f"**landed**: {MEANINGS[State.LANDED]}" in shown(workspace)
+    assert "**stale**" not in shown(workspace)
+
+
+def test_the_sensor_keeps_the_picture_up_to_date_and_writes_none_that_is_the_same(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, [*trips(10), *trips(1, payment_type=42, vendor_id=1)])
+    assert len(tick(workspace).asset_events) == 1
+    assert "| landed |" in shown(workspace)
+    assert len(tick(workspace).asset_events) == 0
+    ran = workspace.run(Service.GREEN)
+    assert ran.success, workspace.failures(ran)
+    assert len(tick(workspace).asset_events) == 1
+    assert "| checks failing: 1 |" in shown(workspace)
+
+
+def test_a_picture_that_cant_be_drawn_doesnt_keep_months_waiting(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, trips(10))
+    log = Path(workspace.lake.location(SILVER_TRIPS[Service.YELLOW]).uri) / "_delta_log"
+    log.mkdir(parents=True)
+    (log / "00000000000000000000.json").write_text('{"cut off')
+    result = tick(workspace)
+    assert [request.partition_key for request in result.run_requests or []] == [str(MONTH)]
+    assert result.asset_events == []
+
+
+def test_the_asset_is_found_in_the_code_location_by_its_group(workspace: Workspace) -> None:
+    node = build_defs(workspace.settings).resolve_asset_graph().get(STATUS)
+    assert (node.group_name, node.is_observable, node.is_materializable) == ("tlc_landing", True, False)
+    assert node.tags["layer"] == "landing"
