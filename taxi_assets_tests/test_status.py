@@ -109,9 +109,12 @@ def test_twelve_months_are_shown_up_to_this_one_or_to_the_newest_known(newest: s
     assert (str(shown[0]), str(shown[-1]), len(shown)) == (first, last, 12)
 
 
-def test_of_an_empty_lake_and_of_a_wrong_name_in_the_future_this_year_is_shown() -> None:
-    assert months_to_show([], TODAY) == months_to_show([Month(2099, 1)], TODAY)
+def test_of_an_empty_lake_the_months_up_to_this_one_are_shown() -> None:
     assert months_to_show([], TODAY)[-1] == Month.of(TODAY)
+
+
+def test_a_file_that_is_named_for_a_month_to_come_doesnt_decide_which_are_shown() -> None:
+    assert months_to_show([Month(2015, 1), Month(2099, 1)], TODAY)[-1] == Month(2015, 1)
 
 
 # In the UI

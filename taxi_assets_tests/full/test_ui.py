@@ -5,8 +5,11 @@ Screenshots, for people to look at, are saved in the test's own folder, and in o
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from taxi_assets.status import MEANINGS, State
 from taxi_assets.tlc.catalog import ASSETS
 from taxi_assets.tlc.silver.green_trips import GreenTrips
 from taxi_assets_tests.full.conftest import REAL_MONTHS, SevenMonths
@@ -34,6 +38,13 @@ _FLAGS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 _ALL_GROUPS = ",".join(f"global%40global%3Atlc_{layer}" for layer in ("bronze", "silver", "gold"))
+_OBSERVE = """
+import dagster as dg
+from taxi_assets.definitions import defs
+from taxi_assets.status import STATUS
+with dg.DagsterInstance.get() as instance:
+    defs.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance, asset_selection=[STATUS])
+"""
 
 
 @dataclass
@@ -143,9 +154,25 @@ def test_a_table_shows_its_story_and_its_columns_with_what_they_mean(ui: Ui) -> 
     ui.screenshot("table")
 
 
+def test_the_picture_of_a_year_is_at_the_asset_of_landings_status(ui: Ui, seven_months: SevenMonths) -> None:
+    # In a process of its own: this one has a browser's event loop.
+    subprocess.run(
+        [sys.executable, "-c", _OBSERVE], env=seven_months.home.environment(), capture_output=True, check=True
+    )
+
+    ui.open("assets/tlc_landing/status?view=overview")
+    ui.shows("A year in one picture", exact=False)
+    for text in (REAL_MONTHS[-1], State.MATERIALIZED, State.NOT_IN_LANDING):
+        ui.shows(text)
+    ui.shows(MEANINGS[State.MATERIALIZED], exact=False)
+    ui.screenshot("status")
+
+
 def test_nothing_is_called_out_of_date_after_the_months_have_run(ui: Ui) -> None:
     months = "[" + ", ".join(f'"{month}"' for month in REAL_MONTHS) + "]"
-    nodes = ui.server.ask(f"{{ assetNodes {{ assetKey {{ path }} staleStatusByPartition(partitions: {months}) }} }}")
+    tables = ", ".join(f"{{path: {json.dumps(key.path)}}}" for asset in ASSETS for key in asset.keys)
+    status = f"staleStatusByPartition(partitions: {months})"
+    nodes = ui.server.ask(f"{{ assetNodes(assetKeys: [{tables}]) {{ assetKey {{ path }} {status} }} }}")
 
     found = {"/".join(node["assetKey"]["path"]): set(node["staleStatusByPartition"]) for node in nodes["assetNodes"]}
     assert {key: statuses for key, statuses in found.items() if "yellow" not in key and statuses != {"FRESH"}} == {}
