@@ -14,8 +14,8 @@ import pytest
 
 from taxi_assets import cli
 from taxi_assets.sample import NOTE
-from taxi_assets_tests.misbehaving_server import MisbehavingServer, status
 from taxi_assets.vocabulary import Service
+from taxi_assets_tests.misbehaving_server import MisbehavingServer, status
 
 pytestmark = pytest.mark.fast
 
