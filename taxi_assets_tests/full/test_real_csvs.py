@@ -279,38 +279,6 @@ def test_an_access_denied_answer_under_a_parquet_name_fails_with_one_message_and
     assert _no_trips(workspace, "green")
 
 
-OLDER = {
-    "yellow": [
-        "2009-01",
-        "2009-07",
-        "2010-01",
-        "2010-03",
-        "2011-06",
-        "2012-10",
-        "2013-01",
-        "2014-05",
-        "2015-01",
-        "2015-08",
-        "2016-03",
-    ],
-    "green": ["2013-09", "2014-06", "2015-03", "2015-08", "2016-03"],
-}
-
-
-@pytest.mark.parametrize(("service", "month"), [(service, month) for service in OLDER for month in OLDER[service]])
-def test_a_layout_older_than_2016_07_fails_with_one_message_and_stores_nothing(
-    service: str, month: str, workspace: Workspace, real_data: Path
-) -> None:
-    path = _land(workspace, real_data / "tlc" / "csv_head100" / f"{service}_tripdata_{month}.csv")
-
-    result = workspace.run(Service(service), month=Month.parse(month))
-
-    (failure,) = workspace.failures(result)
-    assert path.name in failure
-    assert "PULocationID".lower() in failure.lower(), "it has coordinates, and no locations"
-    assert _no_trips(workspace, service)
-
-
 def _land(workspace: Workspace, file: Path) -> Path:
     return Path(shutil.copy(file, workspace.landing))
 
