@@ -40,7 +40,10 @@ def connect(lake: Lake, contracts: Iterable[type[Contract]]) -> duckdb.DuckDBPyC
         else:
             source = _by_duckdb(contract, files)
         connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-        connection.execute(f'CREATE VIEW "{schema}"."{name}" AS {source}')
+        # Columns that the contract has gained since the files were written are null in them.
+        columns = ", ".join(f'"{column}"' for column in contract.column_names())
+        whole = f"SELECT {columns} FROM ({_nothing(contract)} UNION ALL BY NAME {source})"  # noqa: S608
+        connection.execute(f'CREATE VIEW "{schema}"."{name}" AS {whole}')
     connection.execute("SET allowed_directories = ?", [[lake.root]])
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
@@ -78,8 +81,7 @@ def _by_duckdb(contract: type[Contract], files: Sequence[str]) -> str:
     partitions = ", ".join(f"'{name}': {types[name]}" for name in contract.stored_as().partition)
     options = f"hive_partitioning = true, hive_types = {{{partitions}}}" if partitions else "hive_partitioning = false"
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    columns = ", ".join(f'"{name}"' for name in types)
-    return f"SELECT {columns} FROM read_parquet([{listed}], {options})"  # noqa: S608
+    return f"SELECT * FROM read_parquet([{listed}], union_by_name = true, {options})"  # noqa: S608
 
 
 def _through_arrow(connection: duckdb.DuckDBPyConnection, contract: type[Contract], table: DeltaTable) -> str:

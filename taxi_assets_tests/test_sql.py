@@ -50,6 +50,25 @@ def test_a_table_is_asked_under_its_name(lake: Lake) -> None:
     assert ask(lake, "FROM sql_test.cabs SELECT count(*)") == [(2,)]
 
 
+def test_a_column_that_a_contract_has_gained_is_null_where_files_lack_it(tmp_path: Path) -> None:
+    class Painted(Cabs, table="sql_test/painted", partition=("source_month",)):
+        """Cabs by month, of a time when colours are written down, too."""
+
+        colour: String = column("Colour.", after="name")
+
+    lake = Lake(str(tmp_path), {}, PolarsEngine())
+    old = nw.from_native(pl.LazyFrame({"name": ["a"], "source_month": [MONTH]}))
+    lake.engine.replace(Cabs, lake.location(Painted), old, {"source_month": MONTH})
+    everything = "SELECT * FROM sql_test.painted ORDER BY name"
+    assert sql.query(lake, [Painted], everything)[1] == [("a", None, MONTH)]
+
+    new = nw.from_native(
+        pl.LazyFrame({"name": ["b"], "colour": ["red"], "source_month": [date(2024, 2, 1)]}),
+    )
+    lake.engine.replace(Painted, lake.location(Painted), new, {"source_month": date(2024, 2, 1)})
+    assert sql.query(lake, [Painted], everything)[1] == [("a", None, MONTH), ("b", "red", date(2024, 2, 1))]
+
+
 def test_a_statement_without_rows_in_its_answer_still_has_columns(lake: Lake) -> None:
     assert sql.query(lake, [Cabs], "SELECT name FROM sql_test.cabs WHERE name = 'z'") == (["name"], [])
 

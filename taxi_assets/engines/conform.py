@@ -1,4 +1,4 @@
-"""Conforming: a frame given the columns, order and types of a contract, just before it's stored.
+"""Conforming: a frame given the columns, order and types of a contract, just before it's stored or as it is read.
 
 Rows whose values don't fit have been judged by then; a value that still doesn't fit fails the write, it isn't dropped.
 """
@@ -25,6 +25,23 @@ def conform(contract: type[Contract], frame: Frame) -> Frame:
             "Its transform must give every column of its contract."
         )
     return frame.select(*(_cast(column, schema[column.name]) for column in contract.columns()))
+
+
+def as_declared(contract: type[Contract], frame: Frame) -> Frame:
+    """Put a stored table's columns into its contract's order; those that the table hasn't been given yet are null.
+
+    Columns that the contract lacks are left, behind the others, and required ones are not made up: that a table isn't
+    its contract's is for checks to say.
+    """
+    schema = frame.collect_schema()
+    if tuple(schema) == contract.column_names():
+        return frame
+    ours = [
+        nw.col(column.name) if column.name in schema else nw.lit(None).cast(column.dtype.narwhals).alias(column.name)
+        for column in contract.columns()
+        if column.name in schema or not column.required
+    ]
+    return frame.select(*ours, *(name for name in schema if name not in contract.column_names()))
 
 
 def require_upsertable(contract: type[Contract], rows: Frame) -> None:

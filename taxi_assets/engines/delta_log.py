@@ -66,16 +66,19 @@ class DeltaLocation:
         return table
 
     def require(self, contract: type[Contract]) -> None:
-        """See that the table, if there is one, has its contract's columns; raises ContractError if not."""
+        """See that the table, if there is one, has its contract's columns or can be given them.
+
+        Raises ContractError if not.
+        """
         table = self.open()
         if table is not None:
-            _require_contract(contract, table, self.uri)
+            _new_fields(contract, table, self.uri)
 
     def create_if_missing(self, contract: type[Contract]) -> DeltaTable:
-        """Return the table, made from its contract if there is none.
+        """Return the table, made from its contract if there is none, and with the columns that the contract has gained.
 
         Made before anything is committed: writers that create a table as they write can lose each other's rows. Raises
-        ContractError if the stored table has other columns than its contract.
+        ContractError if the stored table differs in more than columns that may be null and are new.
         """
         table = self.open()
         if table is None:
@@ -98,8 +101,20 @@ class DeltaLocation:
                 raise LakeError(
                     f"No Delta table could be made at {self.uri}. Check that the lake's root can be written."
                 )
-        _require_contract(contract, table, self.uri)
-        return table
+        return self._with_new_columns(contract, table) if _new_fields(contract, table, self.uri) else table
+
+    def _with_new_columns(self, contract: type[Contract], table: DeltaTable) -> DeltaTable:
+        """Add the contract's new columns to the table's schema; the files that it holds have nulls there."""
+
+        def add() -> DeltaTable:
+            newest = self.open() or table
+            # Asked again, as another writer may have added them meanwhile.
+            fields = _new_fields(contract, newest, self.uri)
+            if fields:
+                newest.alter.add_columns(fields, commit_properties=CommitProperties(max_commit_retries=0))
+            return newest
+
+        return retry_on_conflict(add, self.uri)
 
     def version(self) -> int | None:
         """Return the table's version; None when there is no table."""
@@ -223,18 +238,21 @@ def _delta_field(column: Column) -> Field:
     return Field(column.name, delta_type, nullable=True, metadata={"comment": column.description})
 
 
-def _require_contract(contract: type[Contract], table: DeltaTable, uri: str) -> None:
+def _new_fields(contract: type[Contract], table: DeltaTable, uri: str) -> list[Field]:
+    """List what a stored table has to be given to be its contract's. Raises ContractError for any other difference."""
     stored = {field.name: str(field.type) for field in table.schema().fields}
-    declared = {column.name: str(_delta_field(column).type) for column in contract.columns()}
-    if stored == declared:
-        return
-    changes = [f"{name} is new" for name in declared if name not in stored]
+    declared = {column.name: _delta_field(column) for column in contract.columns()}
+    new = [column for column in contract.columns() if column.name not in stored]
+    # Old files hold nulls in a new column.
+    changes = [f"{column.name} is new and required" for column in new if column.required]
     changes += [f"{name} is gone" for name in stored if name not in declared]
     changes += [
-        f"{name} was {stored[name]} and is {declared[name]}"
-        for name in declared
-        if name in stored and stored[name] != declared[name]
+        f"{name} was {stored[name]} and is {field.type}"
+        for name, field in declared.items()
+        if name in stored and stored[name] != str(field.type)
     ]
+    if not changes:
+        return [declared[column.name] for column in new]
     raise ContractError(
         f"The stored table at {uri} isn't what the contract {contract.__name__} says: "
         f"{'; '.join(changes)}. Nothing was written. "

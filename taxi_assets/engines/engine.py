@@ -33,11 +33,17 @@ class Engine(Protocol):
     """Reads and writes Delta tables, and computes what Narwhals can't say."""
 
     def read(self, contract: type[Contract], location: DeltaLocation, partitions: Sequence[Partition] | None) -> Frame:
-        """Return the rows of some partitions, or of the whole table when `partitions` is None."""
+        """Return the rows of some partitions, or of the whole table when `partitions` is None.
+
+        Columns that the contract has gained since the rows were stored are null.
+        """
         ...
 
     def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
-        """Put the frame's rows in the place of a partition's, in one commit, whoever else writes to the table."""
+        """Put the frame's rows in the place of a partition's, in one commit, whoever else writes to the table.
+
+        A table whose contract has gained columns that may be null is given them first.
+        """
         ...
 
     def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame) -> Written:

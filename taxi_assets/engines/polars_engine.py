@@ -19,7 +19,7 @@ from deltalake.transaction import AddAction
 
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.arrays import ArrayFunction, over_arrow
-from taxi_assets.engines.conform import conform, require_upsertable
+from taxi_assets.engines.conform import as_declared, conform, require_upsertable
 from taxi_assets.engines.delta_log import (
     DeltaLocation,
     partition_text,
@@ -59,7 +59,7 @@ class PolarsEngine:
                     + [pl.all_horizontal([pl.col(c) == pl.lit(v) for c, v in part.items()]) for part in partitions]
                 )
             )
-        return nw.from_native(frame)
+        return as_declared(contract, nw.from_native(frame))
 
     def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
         """See `Engine.replace`. One Parquet file streamed into the partition's folder, then one commit."""

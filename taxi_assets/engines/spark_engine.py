@@ -17,7 +17,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.arrays import ArrayFunction, over_arrow
-from taxi_assets.engines.conform import conform, require_upsertable
+from taxi_assets.engines.conform import as_declared, conform, require_upsertable
 from taxi_assets.engines.delta_log import DeltaLocation, retry_on_conflict
 from taxi_assets.engines.engine import Members, Partition, PartitionValue, Written
 from taxi_assets.engines.polars_engine import PolarsEngine
@@ -49,7 +49,7 @@ class SparkEngine:
         rows = self.session().read.format("delta").option("versionAsOf", version).load(_hadoop_uri(location))
         if partitions is not None:
             rows = rows.where(" OR ".join(["false", *map(_predicate, partitions)]))
-        return nw.from_native(rows)
+        return as_declared(contract, nw.from_native(rows))
 
     def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
         """See `Engine.replace`."""

@@ -189,7 +189,7 @@ def test_a_stored_table_with_other_columns_is_an_error_that_says_which(engine: E
         price: Annotated[Decimal, 10, 2] = column("Price.")
         weight: Float64 = column("Weight.")
         at: LocalTime = column("When.")
-        colour: String = column("Colour.")
+        colour: String = column("Colour.", required=True)
         refunded: Bool = column("Refunded.")
         tags: Strings = column("Tags.")
         day: Date = column("Day.")
@@ -198,13 +198,112 @@ def test_a_stored_table_with_other_columns_is_an_error_that_says_which(engine: E
     stored = files(at)
 
     with pytest.raises(
-        ContractError, match=r"colour is new; note is gone; number was .*long.* and is .*integer"
+        ContractError, match=r"colour is new and required; note is gone; number was .*long.* and is .*integer"
     ) as error:
         engine.replace(Changed, at, sales(sale(1), by=engine), {"day": MONDAY})
 
     assert at.uri in str(error.value)
     assert "Changed" in str(error.value)
     assert (at.version(), files(at)) == (1, stored)
+
+
+# --- a contract that has gained columns
+
+
+class GrownSales(Sales, table="test_engine/grown_sales", partition=("day",)):
+    """One row per sale, of a time when colours and returns are written down, too."""
+
+    colour: String = column("Colour.", after="number")
+    returned_at: LocalTime = column("When it was brought back.")
+
+
+class GrownShops(Shops, table="test_engine/grown_shops", keys=("shop",), sequence="seen"):
+    """One row per shop, of a time when floors are counted."""
+
+    floors: Int32 = column("Floors.", after="shop")
+
+
+def grown_sales(*rows: dict[str, Any], by: Engine = POLARS) -> nw.LazyFrame[Any]:
+    new = (nw.lit("red").alias("colour"), nw.lit(datetime(2024, 2, 1)).cast(nw.Datetime("us")).alias("returned_at"))
+    return sales(*rows, by=by).with_columns(*new)
+
+
+def test_a_stored_table_is_given_the_columns_that_its_contract_has_gained(engine: Engine, at: DeltaLocation) -> None:
+    POLARS.replace(Sales, at, sales(sale(1)), {"day": MONDAY})
+
+    written = engine.replace(GrownSales, at, grown_sales(sale(2, TUESDAY), by=engine), {"day": TUESDAY})
+
+    assert (written.rows, written.version, at.version()) == (1, 3, 3)
+    comments = {field.name: field.metadata["comment"] for field in DeltaTable(at.uri).schema().fields}
+    assert comments == {column.name: column.description for column in GrownSales.columns()}
+    old = {**sale(1), "colour": None, "returned_at": None}
+    new = {**sale(2, TUESDAY), "colour": "red", "returned_at": datetime(2024, 2, 1)}
+    for reader in (POLARS, engine):
+        found = reader.read(GrownSales, at, None)
+        assert found.collect_schema().names() == list(GrownSales.column_names())
+        assert sorted(collected(found).rows(named=True), key=lambda row: int(row["number"])) == [old, new]
+    sold = DeltaTable(at.uri).to_pyarrow_dataset()
+    with duckdb.connect() as connection:
+        connection.register("sold", sold)
+        assert connection.sql("select number, colour from sold order by number").fetchall() == [(1, None), (2, "red")]
+
+
+def test_an_old_partition_is_replaced_with_the_new_columns(engine: Engine, at: DeltaLocation) -> None:
+    POLARS.replace(Sales, at, sales(sale(1)), {"day": MONDAY})
+
+    engine.replace(GrownSales, at, grown_sales(sale(3), by=engine), {"day": MONDAY})
+
+    assert read(GrownSales, at, by=engine)["colour"].to_list() == ["red"]
+
+
+def test_columns_that_a_stored_table_has_not_been_given_yet_are_read_as_null(engine: Engine, at: DeltaLocation) -> None:
+    POLARS.replace(Sales, at, sales(sale(1)), {"day": MONDAY})
+
+    found = engine.read(GrownSales, at, [{"day": MONDAY}])
+
+    assert list(found.collect_schema().items()) == [(one.name, one.dtype.narwhals) for one in GrownSales.columns()]
+    assert collected(found).select("number", "colour", "returned_at").rows() == [(1, None, None)]
+    assert at.version() == 1
+
+
+def test_an_upserted_table_is_given_new_columns_and_keeps_the_rows_that_have_none(
+    engine: Engine, at: DeltaLocation
+) -> None:
+    POLARS.upsert(Shops, at, shops((1, "Alpha", MONDAY), (2, "Beta", MONDAY)))
+
+    with_floors = shops((2, "Beta", TUESDAY), (3, "Gamma", TUESDAY), by=engine).with_columns(nw.lit(4).alias("floors"))
+    engine.upsert(GrownShops, at, with_floors)
+
+    assert read(GrownShops, at, by=engine).select("shop", "floors").rows() == [(1, None), (2, 4), (3, 4)]
+
+
+@pytest.mark.fast
+def test_writers_at_the_same_time_give_a_table_its_new_columns_once_and_lose_nothing(at: DeltaLocation) -> None:
+    POLARS.replace(Sales, at, sales(sale(0)), {"day": MONDAY})
+    days = [date(2024, 1, number) for number in range(2, 8)]
+
+    def replacing(number: int) -> Callable[[], Any]:
+        rows = grown_sales(sale(number + 1, days[number]))
+        return lambda: POLARS.replace(GrownSales, at, rows, {"day": days[number]})
+
+    at_the_same_time(*map(replacing, range(6)))
+
+    assert read(GrownSales, at).select("number", "colour").rows() == [(0, None), *((n, "red") for n in range(1, 7))]
+    operations = [entry["operation"] for entry in DeltaTable(at.uri).history()]
+    assert operations.count("ADD COLUMN") == 1
+
+
+@pytest.mark.fast
+def test_opening_a_table_to_write_at_the_same_time_gives_it_its_new_columns_once(at: DeltaLocation) -> None:
+    POLARS.replace(Sales, at, sales(sale(0)), {"day": MONDAY})
+
+    opened = at_the_same_time(*[lambda: at.create_if_missing(GrownSales)] * 6)
+
+    assert {table.version() for table in opened} == {2}
+    assert {field.name for field in opened[-1].schema().fields} == set(GrownSales.column_names())
+
+
+# --- reading what isn't there
 
 
 def test_reading_a_table_that_does_not_exist_is_an_error_that_names_it(engine: Engine, at: DeltaLocation) -> None:
