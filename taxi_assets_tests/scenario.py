@@ -16,6 +16,7 @@ from taxi_assets.contracts import Contract, Frame, Verdict, judge
 from taxi_assets.definitions import build_defs
 from taxi_assets.engines import Engine, PolarsEngine
 from taxi_assets.lake.lake import Lake
+from taxi_assets.lake.metadata import asset_key
 from taxi_assets.months import Month
 from taxi_assets.places import lake_of
 from taxi_assets.settings import Settings
@@ -180,6 +181,19 @@ class Workspace:
                 instance=self.instance,
                 partition_key=str(month),
                 asset_selection=keys_for(services or list(Service)),
+                raise_on_error=False,
+            )
+        )
+
+    def run_bronze(self, service: Service, month: Month = MONTH) -> dg.ExecuteInProcessResult:
+        """Run a service's bronze table of a month alone, with the checks of it."""
+        return (
+            build_defs(self.settings)
+            .resolve_job_def("tlc_month")
+            .execute_in_process(
+                instance=self.instance,
+                partition_key=str(month),
+                asset_selection=[asset_key(BRONZE_TRIPS[service])],
                 raise_on_error=False,
             )
         )

@@ -14,6 +14,7 @@ from pathlib import Path
 import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Frame
+from taxi_assets.engines.changed_rows import ChangedRows, changed_rows
 from taxi_assets.engines.conform import conform
 from taxi_assets.engines.delta_log import DataFile, DeltaLocation
 from taxi_assets.engines.engine import Engine, Partition, Written
@@ -56,6 +57,7 @@ def cause_of(error: BaseException) -> str | None:
 
 
 __all__ = [
+    "ChangedRows",
     "DataFile",
     "DeltaLocation",
     "Engine",
@@ -63,6 +65,7 @@ __all__ = [
     "PolarsEngine",
     "Written",
     "cause_of",
+    "changed_rows",
     "conform",
     "decimal_units",
     "engine_of",

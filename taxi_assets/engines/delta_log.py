@@ -129,17 +129,7 @@ class DeltaLocation:
     def files(self, partition: Mapping[str, Any] | None = None) -> list[DataFile]:
         """List the data files of a partition, or of the table; none if it was never stored."""
         table = self.open()
-        if table is None:
-            return []
-        wanted = {name: partition_text(value) for name, value in (partition or {}).items()}
-        actions = table.get_add_actions(flatten=True)
-        columns = {name: actions.column(name).to_pylist() for name in actions.schema.names}
-        counts = columns.get("num_records") or [None] * len(columns["path"])
-        return [
-            DataFile(path, rows, size)
-            for place, (path, rows, size) in enumerate(zip(columns["path"], counts, columns["size_bytes"], strict=True))
-            if all(partition_text(columns[f"partition.{name}"][place]) == text for name, text in wanted.items())
-        ]
+        return [] if table is None else files_of(table, partition or {})
 
     def row_count(self, partition: Mapping[str, Any] | None = None) -> int | None:
         """Count the rows of a partition, or of the table, by the log; None if it was never stored."""
@@ -161,6 +151,19 @@ class _Table(DeltaTable):
         return files if "://" in root else [unquote(root) + file.removeprefix(root) for file in files]
 
 
+def files_of(table: DeltaTable, partition: Mapping[str, Any]) -> list[DataFile]:
+    """List the data files of a partition in a table's state; see `DeltaLocation.files`."""
+    wanted = {name: partition_text(value) for name, value in partition.items()}
+    actions = table.get_add_actions(flatten=True)
+    columns = {name: actions.column(name).to_pylist() for name in actions.schema.names}
+    counts = columns.get("num_records") or [None] * len(columns["path"])
+    return [
+        DataFile(path, rows, size)
+        for place, (path, rows, size) in enumerate(zip(columns["path"], counts, columns["size_bytes"], strict=True))
+        if all(partition_text(columns[f"partition.{name}"][place]) == text for name, text in wanted.items())
+    ]
+
+
 def partition_text(value: Any) -> str:
     """Write a partition value as the Delta log does."""
     return value.isoformat() if isinstance(value, date) else str(value)
@@ -168,13 +171,15 @@ def partition_text(value: Any) -> str:
 
 def replace_partition(
     location: DeltaLocation, contract: type[Contract], partition: Mapping[str, Any], added: Sequence[AddAction]
-) -> int:
+) -> tuple[int, DeltaTable]:
     """Commit data files in the place of those of a partition, and return the version that this made.
+
+    With it comes the table as it was just before, which holds what was replaced.
 
     Retried on conflict from a fresh snapshot, so that writers of other partitions never cost a run.
     """
 
-    def commit() -> int:
+    def commit() -> tuple[int, DeltaTable]:
         table = location.create_if_missing(contract)
         table.create_write_transaction(
             list(added),
@@ -185,7 +190,7 @@ def replace_partition(
             # Not retried within delta-rs: the commit is then the version after this snapshot, or it fails.
             commit_properties=CommitProperties(max_commit_retries=0),
         )
-        return table.version() + 1
+        return table.version() + 1, table
 
     return retry_on_conflict(commit, location.uri)
 

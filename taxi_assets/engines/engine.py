@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Protocol
 
@@ -22,11 +22,18 @@ Members = Mapping[str, tuple[Sequence[str], Frame]]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a write did to a table: rows and bytes that it added, and a table version that has them."""
+    """What a write did to a table: rows and bytes that it added, and a table version that has them.
+
+    Where the engine keeps hold of them, as the embedded one does, `before` and `after` are the partition's rows that it
+    replaced and those that it put there, whoever else writes; there is no `before` if the partition is new.
+    """
 
     rows: int
     bytes: int
     version: int
+    # Not compared: lazy frames refuse it.
+    before: Frame | None = field(default=None, compare=False, repr=False)
+    after: Frame | None = field(default=None, compare=False, repr=False)
 
 
 class Engine(Protocol):

@@ -15,6 +15,7 @@ import narwhals.stable.v1 as nw
 import obstore
 import polars as pl
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
 from deltalake.transaction import AddAction
 
 from taxi_assets.contracts import Contract, Frame
@@ -22,6 +23,7 @@ from taxi_assets.engines.arrays import ArrayFunction, over_arrow
 from taxi_assets.engines.conform import as_declared, conform, require_upsertable
 from taxi_assets.engines.delta_log import (
     DeltaLocation,
+    files_of,
     partition_text,
     replace_partition,
     retry_on_conflict,
@@ -51,15 +53,7 @@ class PolarsEngine:
 
     def read(self, contract: type[Contract], location: DeltaLocation, partitions: Sequence[Partition] | None) -> Frame:
         """See `Engine.read`."""
-        frame = pl.scan_delta(location.open_stored(contract), storage_options=dict(location.storage_options) or None)
-        if partitions is not None:
-            frame = frame.filter(
-                pl.any_horizontal(
-                    [pl.lit(False)]
-                    + [pl.all_horizontal([pl.col(c) == pl.lit(v) for c, v in part.items()]) for part in partitions]
-                )
-            )
-        return as_declared(contract, nw.from_native(frame))
+        return _scan(contract, location, location.open_stored(contract), partitions)
 
     def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
         """See `Engine.replace`. One Parquet file streamed into the partition's folder, then one commit."""
@@ -88,7 +82,7 @@ class PolarsEngine:
                 data_change=True,
                 stats=_delta_statistics(footer),
             )
-            version = replace_partition(location, contract, partition, [added])
+            version, replaced = replace_partition(location, contract, partition, [added])
         except BaseException as error:
             if not _may_be_committed(location, partition, path):
                 _delete_quietly(store, path)
@@ -100,7 +94,11 @@ class PolarsEngine:
             if _is_of_what_was_read(error):
                 raise UnreadableRowsError(_explained(error)) from error
             raise
-        return Written(footer.num_rows, file["size"], version)
+        # By the snapshot in hand: the log of an earlier version may be cleaned up as soon as there is a newer one.
+        before = _scan(contract, location, replaced, [partition]) if files_of(replaced, partition) else None
+        options = dict(location.storage_options) or None
+        after = pl.scan_parquet(f"{location.uri}/{path}", storage_options=options, glob=False)
+        return Written(footer.num_rows, file["size"], version, before, nw.from_native(after))
 
     def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame) -> Written:
         """See `Engine.upsert`."""
@@ -163,6 +161,20 @@ class PolarsEngine:
     def literal(self, columns: Mapping[str, Sequence[Any]]) -> Frame:
         """See `Engine.literal`."""
         return nw.from_native(pl.LazyFrame(dict(columns)))
+
+
+def _scan(
+    contract: type[Contract], location: DeltaLocation, table: DeltaTable, partitions: Sequence[Partition] | None
+) -> Frame:
+    frame = pl.scan_delta(table, storage_options=dict(location.storage_options) or None)
+    if partitions is not None:
+        frame = frame.filter(
+            pl.any_horizontal(
+                [pl.lit(False)]
+                + [pl.all_horizontal([pl.col(c) == pl.lit(v) for c, v in part.items()]) for part in partitions]
+            )
+        )
+    return as_declared(contract, nw.from_native(frame))
 
 
 def _delta_statistics(footer: pq.FileMetaData) -> str:

@@ -6,6 +6,7 @@ overwrites whole tables when a predicate fails (dagster-deltalake 0.29.27; see d
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,7 @@ from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, column_schema
 from taxi_assets.lake.partitions import partition_of
+from taxi_assets.lake.re_issues import SOURCE_FINGERPRINT, what_changed
 
 _MOST_RETRIES: Final = 5
 
@@ -57,8 +59,13 @@ class DeltaLakeIOManager(dg.IOManager):
             except UnreadableRowsError as error:
                 raise _with_source(error, context) from error
         location = self._lake.location(contract)
+        fingerprint = _plain((context.output_metadata or {}).get(SOURCE_FINGERPRINT))
+        changes = Counter[str]()
+        for part in written if fingerprint else ():
+            changes.update(what_changed(contract, part, fingerprint))
         context.add_output_metadata(
             {
+                **changes,
                 "dagster/partition_row_count": sum(part.rows for part in written),
                 "dagster/row_count": location.row_count() or 0,
                 "table_version": written[-1].version,
@@ -120,12 +127,16 @@ def _are_all(context: dg.InputContext) -> bool:
     return set(context.asset_partition_keys) == set(context.asset_partitions_def.get_partition_keys())
 
 
+def _plain(value: Any) -> Any:
+    """Return the value of a piece of metadata, however it is wrapped."""
+    return getattr(value, "value", value)
+
+
 def _with_source(error: UnreadableRowsError, context: dg.OutputContext) -> TaxiAssetsError:
     """Name the file that the rows were to come from, where the asset has said which."""
-    source = (context.output_metadata or {}).get("source_file")
-    if source is None:
+    name = _plain((context.output_metadata or {}).get("source_file"))
+    if name is None:
         return LakeError(f"What {'/'.join(context.asset_key.path)} is made from can't be read: {error}.")
-    name = getattr(source, "value", source)
     return LandingError(
         f"{name} can't be used: {error}. Nothing was stored. Fetch it again, or take it out of landing."
     )
