@@ -198,6 +198,14 @@ class Workspace:
             )
         )
 
+    def run_bronze_checks(self, service: Service, month: Month = MONTH) -> dg.ExecuteInProcessResult:
+        """Run the checks of a service's stored bronze month alone."""
+        job, table = build_defs(self.settings).resolve_job_def("tlc_month"), asset_key(BRONZE_TRIPS[service])
+        keys = {key for key in job.asset_layer.asset_graph.asset_check_keys if key.asset_key == table}
+        return job.get_subset(asset_selection=set(), asset_check_selection=keys).execute_in_process(
+            instance=self.instance, tags={"dagster/partition": str(month)}, raise_on_error=False
+        )
+
     def table(self, contract: type[Contract]) -> pl.DataFrame:
         """Return all that a table holds, sorted."""
         rows = collected(self.lake.embedded().read(contract))

@@ -18,6 +18,7 @@ from taxi_assets.engines.changed_rows import ChangedRows, changed_rows
 from taxi_assets.engines.conform import conform
 from taxi_assets.engines.delta_log import DataFile, DeltaLocation
 from taxi_assets.engines.engine import Engine, Partition, Written
+from taxi_assets.engines.notes import read_notes
 from taxi_assets.engines.polars_engine import PolarsEngine
 from taxi_assets.engines.rounding import decimal_units, fits_decimal, ratio, to_decimal, units
 from taxi_assets.engines.wall_clock import iso_weekday
@@ -73,6 +74,7 @@ __all__ = [
     "iso_weekday",
     "make_spark_engine",
     "ratio",
+    "read_notes",
     "to_decimal",
     "units",
 ]

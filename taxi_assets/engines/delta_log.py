@@ -27,15 +27,20 @@ from taxi_assets.errors import ContractError, LakeError, first_line
 _T = TypeVar("_T")
 _TRIES: Final = 30
 _LONGEST_WAIT_SECONDS: Final = 2.0
+_NULLS: Final = "null_count."
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file of a table: its path below the table's, its rows (if the log says), and its size in bytes."""
+    """A data file of a table: its path below the table's, its rows (if the log says), and its size in bytes.
+
+    `filled` are the columns that hold a value in some row, as far as the log counts their nulls.
+    """
 
     path: str
     rows: int | None
     bytes: int
+    filled: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -157,11 +162,18 @@ def files_of(table: DeltaTable, partition: Mapping[str, Any]) -> list[DataFile]:
     actions = table.get_add_actions(flatten=True)
     columns = {name: actions.column(name).to_pylist() for name in actions.schema.names}
     counts = columns.get("num_records") or [None] * len(columns["path"])
+    null_counts = {name.removeprefix(_NULLS): columns[name] for name in columns if name.startswith(_NULLS)}
     return [
-        DataFile(path, rows, size)
+        DataFile(
+            path, rows, size, frozenset(name for name, nulls in null_counts.items() if _is_less(nulls[place], rows))
+        )
         for place, (path, rows, size) in enumerate(zip(columns["path"], counts, columns["size_bytes"], strict=True))
         if all(partition_text(columns[f"partition.{name}"][place]) == text for name, text in wanted.items())
     ]
+
+
+def _is_less(nulls: int | None, rows: int | None) -> bool:
+    return nulls is not None and rows is not None and nulls < rows
 
 
 def partition_text(value: Any) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
 import narwhals.stable.v1 as nw
 
@@ -18,6 +19,9 @@ Partition = Mapping[str, PartitionValue]
 """Which rows of a table a partition is: the value of each of its partition columns."""
 Members = Mapping[str, tuple[Sequence[str], Frame]]
 """Per flag the columns to compare, and the frame whose rows are the members."""
+
+
+NO_NOTES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +50,18 @@ class Engine(Protocol):
         """
         ...
 
-    def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
+    def replace(
+        self,
+        contract: type[Contract],
+        location: DeltaLocation,
+        frame: Frame,
+        partition: Partition,
+        notes: Mapping[str, str] = NO_NOTES,
+    ) -> Written:
         """Put the frame's rows in the place of a partition's, in one commit, whoever else writes to the table.
 
-        A table whose contract has gained columns that may be null is given them first.
+        A table whose contract has gained columns that may be null is given them first. `notes` are kept with the rows,
+        see notes.py; only rows of files have any, and those are the embedded engine's.
         """
         ...
 

@@ -29,7 +29,7 @@ from taxi_assets.engines.delta_log import (
     retry_on_conflict,
     statistics_json,
 )
-from taxi_assets.engines.engine import Members, Partition, Written
+from taxi_assets.engines.engine import NO_NOTES, Members, Partition, Written
 from taxi_assets.engines.parquet_footer import read_footer, statistics
 from taxi_assets.engines.polars_rows import find_repeats_and_members, look_up
 from taxi_assets.errors import LakeError, UnreadableRowsError, first_line
@@ -55,7 +55,14 @@ class PolarsEngine:
         """See `Engine.read`."""
         return _scan(contract, location, location.open_stored(contract), partitions)
 
-    def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
+    def replace(
+        self,
+        contract: type[Contract],
+        location: DeltaLocation,
+        frame: Frame,
+        partition: Partition,
+        notes: Mapping[str, str] = NO_NOTES,
+    ) -> Written:
         """See `Engine.replace`. One Parquet file streamed into the partition's folder, then one commit."""
         location.require(contract)
         folder = "".join(f"{quote(name)}={quote(partition_text(value), safe='')}/" for name, value in partition.items())
@@ -68,6 +75,7 @@ class PolarsEngine:
                 compression="zstd",
                 compression_level=1,
                 row_group_size=_ROW_GROUP,
+                metadata=dict(notes),
                 storage_options=dict(location.storage_options) or None,
                 mkdir=True,
                 sync_on_close="data",

@@ -47,6 +47,12 @@ class Source:
             columns=tuple(name for name in self.columns if name not in columns),
         )
 
+    @property
+    def types(self) -> dict[str, str]:
+        """The type of each column as the file has it; in a CSV all are text."""
+        schema = self.rows.collect_schema()
+        return {name: str(schema[name]) for name in self.columns}
+
 
 def open_source(landing: Landing, file: LandedFile, file_format: Format) -> Source:
     """Open a file, and see that it is what its name says.

@@ -19,7 +19,7 @@ from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.arrays import ArrayFunction, over_arrow
 from taxi_assets.engines.conform import as_declared, conform, require_upsertable
 from taxi_assets.engines.delta_log import DeltaLocation, retry_on_conflict
-from taxi_assets.engines.engine import Members, Partition, PartitionValue, Written
+from taxi_assets.engines.engine import NO_NOTES, Members, Partition, PartitionValue, Written
 from taxi_assets.engines.polars_engine import PolarsEngine
 from taxi_assets.engines.spark_rows import flag_rows, hold
 
@@ -51,8 +51,16 @@ class SparkEngine:
             rows = rows.where(" OR ".join(["false", *map(_predicate, partitions)]))
         return as_declared(contract, nw.from_native(rows))
 
-    def replace(self, contract: type[Contract], location: DeltaLocation, frame: Frame, partition: Partition) -> Written:
+    def replace(
+        self,
+        contract: type[Contract],
+        location: DeltaLocation,
+        frame: Frame,
+        partition: Partition,
+        notes: Mapping[str, str] = NO_NOTES,
+    ) -> Written:
         """See `Engine.replace`."""
+        assert not notes, "Spark can't write into a data file's footer."
         location.create_if_missing(contract)
         rows: DataFrame = nw.to_native(conform(contract, frame))
         writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", _predicate(partition))

@@ -6,8 +6,9 @@ overwrites whole tables when a predicate fails (dagster-deltalake 0.29.27; see d
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from taxi_assets.engines import DataFile, Partition, Written, engine_of
 from taxi_assets.errors import LakeError, LandingError, TaxiAssetsError, UnreadableRowsError
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
-from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, column_schema
+from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, SOURCE_COLUMNS, UNKNOWN_COLUMNS, column_schema
 from taxi_assets.lake.partitions import partition_of
 from taxi_assets.lake.re_issues import SOURCE_FINGERPRINT, what_changed
 
@@ -55,7 +56,8 @@ class DeltaLakeIOManager(dg.IOManager):
         keys = context.asset_partition_keys if context.has_asset_partitions else []
         with one_clear_failure(f"{contract.stored_as().key} {' '.join(keys)}"):
             try:
-                written = [self._write(contract, obj, partition) for partition in self._partitions(contract, context)]
+                partitions, notes = self._partitions(contract, context), _notes(context)
+                written = [self._write(contract, obj, partition, notes) for partition in partitions]
             except UnreadableRowsError as error:
                 raise _with_source(error, context) from error
         location = self._lake.location(contract)
@@ -114,12 +116,12 @@ class DeltaLakeIOManager(dg.IOManager):
             return [{}]
         return [partition_of(contract, context.asset_partitions_def, key) for key in context.asset_partition_keys]
 
-    def _write(self, contract: type[Contract], frame: Frame, partition: Partition) -> Written:
+    def _write(self, contract: type[Contract], frame: Frame, partition: Partition, notes: Mapping[str, str]) -> Written:
         location, engine = self._lake.location(contract), engine_of(frame)
         if not partition:
             return engine.upsert(contract, location, frame)
         rows = frame.filter(*(nw.col(name) == nw.lit(value) for name, value in partition.items()))
-        return engine.replace(contract, location, rows, partition)
+        return engine.replace(contract, location, rows, partition, notes)
 
 
 def _are_all(context: dg.InputContext) -> bool:
@@ -130,6 +132,12 @@ def _are_all(context: dg.InputContext) -> bool:
 def _plain(value: Any) -> Any:
     """Return the value of a piece of metadata, however it is wrapped."""
     return getattr(value, "value", value)
+
+
+def _notes(context: dg.OutputContext) -> dict[str, str]:
+    """Return, as JSON, what an output's metadata says of its file and checks ask of the stored partition later."""
+    metadata = context.output_metadata or {}
+    return {name: json.dumps(_plain(metadata[name])) for name in (SOURCE_COLUMNS, UNKNOWN_COLUMNS) if name in metadata}
 
 
 def _with_source(error: UnreadableRowsError, context: dg.OutputContext) -> TaxiAssetsError:

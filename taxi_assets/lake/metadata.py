@@ -14,6 +14,10 @@ OPTIONAL: Final = "optional"
 """Metadata of an AssetIn whose upstream may lack the partition."""
 EMBEDDED: Final = "embedded"
 """Metadata of an AssetIn that is read within the run's process, whatever engine computes."""
+SOURCE_COLUMNS: Final = "source_columns"
+"""Metadata of an output whose rows are those of a file: the file's columns, and their types there."""
+UNKNOWN_COLUMNS: Final = "unknown_columns"
+"""Metadata of such an output: those of the file's columns that are none of the contract's."""
 _PLAIN: Final = (str, int, float, bool, type(None))
 
 

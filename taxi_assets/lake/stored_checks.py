@@ -13,6 +13,7 @@ from typing import Any
 import dagster as dg
 
 from taxi_assets.contracts import Contract, Frame, duplicated_keys, orphaned_keys, validate
+from taxi_assets.engines import Partition, read_notes
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key
@@ -27,14 +28,27 @@ class Stored:
     partitions_def: dg.PartitionsDefinition
     key: str
 
+    def partition(self, contract: type[Contract]) -> Partition:
+        """Return the columns and values that select the partition's rows in a table."""
+        return partition_of(contract, self.partitions_def, self.key)
+
     def rows(self, contract: type[Contract]) -> Frame:
         """Return the partition's rows in a table; all rows of a table without partitions."""
-        partition = partition_of(contract, self.partitions_def, self.key)
+        partition = self.partition(contract)
         return self.lake.read(contract, [partition] if partition else None)
 
     def count(self, contract: type[Contract]) -> int:
         """Count the partition's rows in a table by the Delta log; 0 if it was never stored."""
-        return self.lake.row_count(contract, partition_of(contract, self.partitions_def, self.key)) or 0
+        return self.lake.row_count(contract, self.partition(contract)) or 0
+
+    def filled_columns(self, contract: type[Contract]) -> set[str]:
+        """Name the columns that hold a value in some row of the partition, by the Delta log."""
+        files = self.lake.location(contract).files(self.partition(contract))
+        return {column for file in files for column in file.filled}
+
+    def notes(self, contract: type[Contract]) -> dict[str, str]:
+        """Return what the table's asset has noted with the partition's rows; nothing if it has left no notes."""
+        return read_notes(self.lake.location(contract), self.partition(contract))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from taxi_assets.lake.stored_checks import (
     unique_keys,
 )
 from taxi_assets.landing import Landing
+from taxi_assets.tlc.bronze.drift import drift_checks
 from taxi_assets.tlc.bronze.month_file import all_rows_read, nothing_rescued
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
@@ -41,6 +42,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
                 all_rows_read(landing, service, contract),
                 matches_contract(contract),
                 nothing_rescued(contract),
+                *drift_checks(contract),
             ])
             for service, contract in BRONZE_TRIPS.items()
         ),

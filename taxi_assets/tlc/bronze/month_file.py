@@ -13,7 +13,7 @@ from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.source_files import count_rows, open_source
 from taxi_assets.engines.typed_rows import RESCUED, typed
 from taxi_assets.errors import LandingError
-from taxi_assets.lake.metadata import example_table
+from taxi_assets.lake.metadata import SOURCE_COLUMNS, UNKNOWN_COLUMNS, example_table
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import LandedFile, Landing
 from taxi_assets.months import Month
@@ -38,8 +38,8 @@ def read_month(
     layout = apply_layout(source, service, month, contract)
     rows = typed(source.without(layout.useless), layout.mapped, contract, words())
     yield from_file(landing, found.file, rows, month, {
-        "source_columns": [str(column) for column in source.columns],
-        "unknown_columns": list(layout.unknown),
+        SOURCE_COLUMNS: source.types,
+        UNKNOWN_COLUMNS: list(layout.unknown),
     })  # fmt: skip
     if found.file not in landing.files():
         raise LandingError(

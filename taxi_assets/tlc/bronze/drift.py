@@ -1,0 +1,46 @@
+"""How much a month of trips may differ from the months before it until a drift check warns. How is lake/drift.py's."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from taxi_assets.contracts import Contract
+from taxi_assets.lake import drift
+from taxi_assets.lake.stored_checks import StoredCheck
+
+MOST_TIMES_THE_ROWS: Final = 1.5
+"""Months differ by up to a fifth from those around them, and February is a tenth shorter: 0.8 * 0.9 is above 1/1.5.
+
+April 2020 had a tenth of the green trips of the months before.
+"""
+MOST_CHANGE_OF_A_MEAN: Final = 0.25
+"""Means of neighbouring green months differ by up to 4 %, fares before and after they rose in December 2022 by 15 %.
+
+Another unit (cents, kilometres) changes a mean by more than a quarter; so did the tips of green 2021-02, for once.
+"""
+CODES: Final = ("vendor_id", "rate_code_id", "payment_type", "trip_type")
+"""Columns of codes: a new one is a new vendor, rate or way to pay, of which silver and gold know nothing."""
+MEANS: Final = {
+    "trip_distance": (0.01, 1_000),
+    "fare_amount": (0.01, 1_000),
+    "tip_amount": (0, 1_000),
+    "total_amount": (0.01, 1_000),
+}
+"""Whose means are compared, and which values count: refunds and a reading of 300,000 miles would decide the mean."""
+
+
+def drift_checks(contract: type[Contract]) -> list[StoredCheck]:
+    """List the drift checks of a bronze table of trips; columns that it lacks are left out."""
+    names = contract.column_names()
+    return [
+        drift.no_unknown_columns(contract),
+        drift.no_vanished_columns(contract),
+        drift.types_as_before(contract),
+        drift.no_new_codes(contract, [column for column in CODES if column in names]),
+        drift.row_count_as_before(contract, most_times=MOST_TIMES_THE_ROWS),
+        drift.means_as_before(
+            contract,
+            {column: bounds for column, bounds in MEANS.items() if column in names},
+            most_change=MOST_CHANGE_OF_A_MEAN,
+        ),
+    ]
