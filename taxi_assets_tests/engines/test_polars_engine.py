@@ -18,11 +18,13 @@ import polars as pl
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
-from taxi_assets.engines import DeltaLocation, PolarsEngine, polars_engine
+from taxi_assets.engines import DeltaLocation, PolarsEngine, polars_engine, read_notes
 from taxi_assets.engines.delta_log import statistics_json
 from taxi_assets.errors import ContractError, LakeError, UnreadableRowsError
 from taxi_assets_tests.engines.made_up import MONDAY, TUESDAY, Sales, files, read, sale, sales, stats
+from taxi_assets_tests.scenario import collected
 
 pytestmark = pytest.mark.fast
 
@@ -89,6 +91,47 @@ def test_a_failed_write_tells_its_own_error_though_the_log_cant_be_read_either(
     monkeypatch.setattr(polars_engine, "replace_partition", damage_the_log_and_fail)
     with pytest.raises(LakeError, match="the error that led here"):
         ENGINE.replace(Sales, at, sales(sale(2)), {"day": MONDAY})
+
+
+# --- notes on a partition
+
+
+def test_notes_are_kept_with_the_partitions_rows_and_replaced_with_them(at: DeltaLocation) -> None:
+    for day, note in ((MONDAY, "first"), (TUESDAY, "other"), (MONDAY, "sécond ☂")):
+        ENGINE.replace(Sales, at, sales(sale(1, day)), {"day": day}, {"about": note})
+
+    assert read_notes(at, {"day": MONDAY}) == {"about": "sécond ☂"}
+    assert read_notes(at, {"day": TUESDAY}) == {"about": "other"}
+
+
+def test_there_are_no_notes_where_none_were_left_and_where_nothing_is_stored(at: DeltaLocation) -> None:
+    assert read_notes(at, {"day": MONDAY}) == {}
+    ENGINE.replace(Sales, at, sales(sale(1)), {"day": MONDAY})
+    assert read_notes(at, {"day": MONDAY}) == {}
+
+
+# --- what a write replaced
+
+
+def test_a_write_gives_the_rows_that_it_replaced_though_the_log_of_that_version_is_gone(at: DeltaLocation) -> None:
+    ENGINE.replace(Sales, at, sales(sale(1), sale(2)), {"day": MONDAY})
+    ENGINE.replace(Sales, at, sales(sale(3, TUESDAY)), {"day": TUESDAY})
+    table = DeltaTable(at.uri)
+    table.alter.set_table_properties(
+        {"delta.checkpointInterval": "1", "delta.logRetentionDuration": "interval 0 seconds"}
+    )
+
+    written = ENGINE.replace(Sales, at, sales(sale(4)), {"day": MONDAY})
+
+    with pytest.raises(DeltaError):
+        DeltaTable(at.uri, version=written.version - 1)
+    assert sorted(collected(written.before)["number"]) == [1, 2]
+    assert collected(written.after)["number"].to_list() == [4]
+
+
+def test_a_write_to_a_new_partition_has_replaced_nothing(at: DeltaLocation) -> None:
+    ENGINE.replace(Sales, at, sales(sale(1)), {"day": MONDAY})
+    assert ENGINE.replace(Sales, at, sales(sale(2, TUESDAY)), {"day": TUESDAY}).before is None
 
 
 # --- what stands in the Delta log
