@@ -101,8 +101,8 @@ FIRST_ROWS: dict[tuple[Service, str], dict[str, Any]] = {
     (Service.GREEN, "2014-06"): ride(
         "2014-06-01 00:00:00", "2014-06-01 07:40:36", vendor_id=2, passenger_count=1, trip_distance=8.0,
         **between(0.0, 0.0, -73.865570068359375, 40.770862579345703), rate_code_id=1,
-        store_and_fwd_flag="N", payment_type=1, fare_amount=24.5, extra=0.0, mta_tax=0.5, tip_amount=7.5,
-        tolls_amount=0.0, ehail_fee=None, total_amount=32.5, trip_type=1,
+        store_and_fwd_flag="N", payment_type=1, fare_amount=24.5, extra=0.0, mta_tax=0.5, tip_amount=0.0,
+        tolls_amount=7.5, ehail_fee=None, total_amount=32.5, trip_type=1,
     ),
     (Service.GREEN, "2015-03"): ride(
         "2015-03-01 00:02:05", "2015-03-01 00:08:01", vendor_id=1, passenger_count=1, trip_distance=2.1,
