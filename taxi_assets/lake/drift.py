@@ -7,7 +7,7 @@ partition's file looked like is read from the notes that its asset left with the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Any, Final
@@ -94,15 +94,20 @@ def types_as_before(contract: type[Contract]) -> StoredCheck:
     return _against("types_as_before", contract, description, compare)
 
 
-def no_new_codes(contract: type[Contract], columns: Sequence[str]) -> StoredCheck:
-    """Report the values of some columns of codes that no partition before holds, with their rows counted."""
+def no_new_codes(contract: type[Contract], listed: Mapping[str, Collection[Any]], *, least_share: float) -> StoredCheck:
+    """Report the values of some columns of codes that no partition before holds, with their rows counted.
+
+    `listed` has each column's codes by its publisher's list: one of these is new only if at least this share of the
+    partition's rows (0 to 1) has it, as rare ones come and go.
+    """
 
     def compare(stored: Stored, earlier: Sequence[Stored]) -> Finding:
         rows = _rows(contract, stored, earlier)
         this = nw.col(_column(contract)) == nw.lit(next(iter(stored.partition(contract).values())))
         new: dict[str, dict[str, int]] = {}
         known: dict[str, list[Any]] = {}
-        for column in columns:
+        least = least_share * stored.count(contract)
+        for column, usual in listed.items():
             counts = rows.filter(~nw.col(column).is_null()).group_by(column).agg(
                 this.cast(nw.Int64).sum().alias("now"), (~this).cast(nw.Int64).sum().alias("then")
             )  # fmt: skip
@@ -110,13 +115,18 @@ def no_new_codes(contract: type[Contract], columns: Sequence[str]) -> StoredChec
             known[column] = [code for code, _, then in codes if then]
             # In a column that has had no codes at all, none is a new one among others.
             if known[column]:
-                new |= {column: found} if (found := {str(code): now for code, now, then in codes if not then}) else {}
+                unseen = ((code, now) for code, now, then in codes if not then)
+                found = {str(code): now for code, now in unseen if code not in usual or now >= least}
+                new |= {column: found} if found else {}
         says = "; ".join(
             f"{column} {code} ({count:,} rows)" for column, one in new.items() for code, count in one.items()
         )
         return Finding(not new, f"New: {says}." if new else "No new codes.", {"new_codes": new, "codes_before": known})
 
-    description = f"Every code in {', '.join(columns)} is in one of the {MOST_BEFORE} stored partitions before."
+    description = (
+        f"Every code in {', '.join(listed)} is in one of the {MOST_BEFORE} stored partitions before, or is a listed "
+        f"one that under {least_share:.1%} of the rows have."
+    )
     return _against("no_new_codes", contract, description, compare)
 
 

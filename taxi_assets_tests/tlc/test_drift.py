@@ -153,6 +153,21 @@ def test_a_new_code_is_shown_with_its_rows_and_those_known_before(lake: Workspac
     assert shown(found["no_new_codes"], "codes_before") == known
 
 
+@pytest.mark.parametrize(
+    ("code", "rows", "warnings"),
+    [(6, 1, set()), (6, 2, {"no_new_codes"}), (8, 1, {"no_new_codes"})],
+    ids=["listed and rare", "listed and not rare", "unlisted"],
+)
+def test_a_code_of_tlcs_list_is_new_only_if_one_row_in_a_thousand_has_it(
+    lake: Workspace, code: int, rows: int, warnings: set[str]
+) -> None:
+    rate = pl.when(pl.int_range(pl.len()) < rows).then(code).otherwise("RatecodeID")
+
+    found = run(lake, usual(2_000).with_columns(RatecodeID=rate))
+
+    assert warning({"no_new_codes": found["no_new_codes"]}) == warnings
+
+
 BEYOND = {"row_count_as_before", "means_as_before"}
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from taxi_assets.contracts import Contract
 from taxi_assets.lake import drift
 from taxi_assets.lake.stored_checks import StoredCheck
+from taxi_assets.vocabulary import PAYMENT_TYPES
 
 MOST_TIMES_THE_ROWS: Final = 1.5
 """Months differ by up to a fifth from those around them, and February is a tenth shorter: 0.8 * 0.9 is above 1/1.5.
@@ -18,8 +20,15 @@ MOST_CHANGE_OF_A_MEAN: Final = 0.25
 
 Another unit (cents, kilometres) changes a mean by more than a quarter; so did the tips of green 2021-02, for once.
 """
-CODES: Final = ("vendor_id", "rate_code_id", "payment_type", "trip_type")
-"""Columns of codes: a new one is a new vendor, rate or way to pay, of which silver and gold know nothing."""
+CODES: Final[Mapping[str, Collection[int]]] = {
+    "vendor_id": (1, 2, 6, 7),
+    "rate_code_id": (1, 2, 3, 4, 5, 6, 99),
+    "payment_type": PAYMENT_TYPES,
+    "trip_type": (1, 2),
+}
+"""Columns of codes with TLC's lists (data dictionaries, 2025-03-18): a new one is a new vendor, rate or way to pay."""
+LEAST_SHARE_OF_A_CODE: Final = 0.001
+"""A listed code of a handful of rows comes and goes: group rides (rate 6) are two rows of one green month."""
 MEANS: Final = {
     "trip_distance": (0.01, 1_000),
     "fare_amount": (0.01, 1_000),
@@ -36,7 +45,11 @@ def drift_checks(contract: type[Contract]) -> list[StoredCheck]:
         drift.no_unknown_columns(contract),
         drift.no_vanished_columns(contract),
         drift.types_as_before(contract),
-        drift.no_new_codes(contract, [column for column in CODES if column in names]),
+        drift.no_new_codes(
+            contract,
+            {column: listed for column, listed in CODES.items() if column in names},
+            least_share=LEAST_SHARE_OF_A_CODE,
+        ),
         drift.row_count_as_before(contract, most_times=MOST_TIMES_THE_ROWS),
         drift.means_as_before(
             contract,
