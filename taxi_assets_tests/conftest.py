@@ -39,7 +39,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Hold every test to a tier, and keep what is slow or needs more than the repository out of the fast one."""
+    """Hold every test to a tier, and keep what is slow or needs more than the repository out of the fast one.
+
+    Of several processes one runs all that is on Spark, as no machine is asked for two at once; other tests stay with
+    those of their file, which may share what they start from.
+    """
     slow = {"real_data", "browser", "spark"}
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
@@ -48,6 +52,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid} must have one tier: pytestmark = pytest.mark.fast, or .full")
         if fast and slow & fixtures:
             raise pytest.UsageError(f"{item.nodeid} is marked fast but asks for {', '.join(slow & fixtures)}")
+        on_spark = "spark" in fixtures or (full and "engine" in fixtures)
+        item.add_marker(pytest.mark.xdist_group("spark" if on_spark else item.path.name))
 
 
 @pytest.fixture(scope="session")
