@@ -43,6 +43,10 @@ class LandedFile:
         """Return the error that says why this file can't be used, and what to do."""
         return LandingError(f"{self.path} can't be used: {problem}. Nothing was stored. {remedy}")
 
+    def unreadable(self, error: Exception) -> LandingError:
+        """Return the error that says what keeps this file from being read, as its store has it."""
+        return self.unusable(f"it can't be read ({first_line(error)})", "See that it is there and may be read.")
+
 
 @dataclass(frozen=True)
 class Landing:

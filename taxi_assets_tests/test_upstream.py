@@ -21,6 +21,7 @@ from deltalake import CommitProperties, DeltaTable, Field, Schema
 from deltalake.exceptions import CommitFailedError
 from deltalake.schema import PrimitiveType
 from deltalake.transaction import AddAction
+from polars.io.plugins import register_io_source
 
 pytestmark = pytest.mark.fast
 
@@ -236,12 +237,21 @@ def test_a_condition_on_null_is_null_until_it_is_filled() -> None:
 # Polars
 
 
-@pytest.mark.parametrize("zipped", [False, True])
-def test_lines_are_scanned_without_their_ends_whether_zipped_or_not(tmp_path: Path, *, zipped: bool) -> None:
-    data = b"a\n\r\nb,c\r\nlast"
-    path = tmp_path / ("x.csv.gz" if zipped else "x.csv")
-    path.write_bytes(gzip.compress(data) if zipped else data)
-    assert pl.scan_lines(path, glob=False).collect()["line"].to_list() == ["a", "", "b,c", "last"]
+def test_bytes_are_divided_into_lines_of_text_unless_they_arent_utf8_or_begin_like_a_zipped_file() -> None:
+    assert pl.read_lines(b"a\n\n\xc3\xa9,\x00\nlast")["line"].to_list() == ["a", "", "é,\x00", "last"]
+    with pytest.raises(pl.exceptions.ComputeError, match="invalid utf8"):
+        pl.read_lines(b"\na\n\xe9\n")
+    assert pl.read_lines(gzip.compress(b"a\n"))["line"].to_list() == ["a"]
+
+
+def test_an_error_of_a_source_in_python_reaches_who_collects_as_it_is() -> None:
+    def read(*_: Any) -> Iterator[pl.DataFrame]:
+        yield pl.DataFrame({"row": [1]})
+        raise LookupError("it is damaged")
+
+    rows = register_io_source(read, schema={"row": pl.Int64()})
+    with pytest.raises(LookupError, match=r"^it is damaged$"):
+        rows.select(pl.col("row") * 2).collect(engine="streaming")
 
 
 def test_frames_are_put_side_by_side_row_by_row_in_the_streaming_engine(tmp_path: Path) -> None:

@@ -1,79 +1,173 @@
 """CSV files by their lines: whatever a line holds, it is one row, and a line that isn't blank is never passed over.
 
 Files that agencies publish need that: line ends are mixed, a blank line follows the header, rows have more fields than
-it, and a file that was cut off ends in half a line. Readers that parse first fail or, worse, misname columns.
+it, and a file that was cut off ends in half a line. Readers that parse first fail or, worse, misname columns. Plain or
+gzipped, in UTF-8 or not, whatever ends its lines: a file is read in one way, block by block.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import obstore
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from taxi_assets.landing import LandedFile, Landing
 
 # A header has no line break, so no file has columns of these names.
 ROW: Final = "\nrow"
 """Column that numbers a file's rows from 1."""
-SHORT_LINE: Final = "\nline"
-"""Column that holds a line which has fewer fields than the header, whole; null for others."""
+BROKEN_LINE: Final = "\nline"
+"""Column that holds, whole, a line with fewer fields than the header or quotes that don't pair; null for others."""
 SURPLUS: Final = "\nsurplus"
 """Column that holds what stands behind the last field of the header, where it isn't empty."""
 
-_BLOCK: Final = 4 * 1024 * 1024
+_LINE: Final = "\nline of the file"
+_REQUEST: Final = 4 * 1024 * 1024
+# Small, as Polars has several of them in work: with 4 MiB a month took 120 MB more.
+_BLOCK: Final = 1024 * 1024
+# What a line may have at most, as it must be held whole: a row of a table has a few hundred bytes.
+_LONGEST_LINE: Final = 4 * 1024 * 1024
+# Those of bytes.strip(): text.strip() takes more, and of a line of those a row is made.
 _BLANKS: Final = " \t\n\r\x0b\x0c"
-_FIELD: Final = r'"(?:[^"]|"")*"|[^,]*'
-_QUOTED: Final = r'^"((?:[^"]|"")*)"$'
+_FIELD: Final = r'\s*"(?:[^"]|"")*"[^,]*|[^,]*'
+_QUOTED: Final = r'^\s*"((?:[^"]|"")*)"\s*$'
 
 
-def lines(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator[bytes]:
-    """Read a file's lines but the blank ones. Raises LandingError for a file that can't be unzipped to its end."""
-    stream: Any = io.BufferedReader(
-        _Readable(obstore.open_reader(landing.store, file.path, buffer_size=_BLOCK)), buffer_size=_BLOCK
-    )
-    try:
-        for line in gzip.GzipFile(fileobj=stream) if zipped else stream:
-            if line.strip():
-                yield line
-    except EOFError as error:
-        raise file.unusable("its end is missing: it was cut off while it was copied") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise file.unusable(f"it can't be unzipped ({error})") from error
+def blocks(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator[bytes]:
+    r"""Read a file as blocks of whole lines that end in ``\n``, its last one perhaps in nothing.
+
+    ``\r`` ends a line as ``\n`` does, wherever it stands: old files have no other, some writers end lines in
+    ``\r\r\n``, and files get concatenated. Were it data, all lines up to the next ``\n`` would become one row. So a
+    ``\r\n`` may leave a blank line behind, which is none.
+
+    Raises LandingError if the file can't be read or unzipped to its end, or a line is too long to be one.
+    """
+    rest = b""
+    for block in _raw_blocks(landing, file, zipped=zipped):
+        text = rest + (block.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in block else block)
+        end = text.rfind(b"\n") + 1
+        rest = text[end:]
+        if len(rest) > _LONGEST_LINE:
+            raise file.unusable(f"it holds a line of more than {_LONGEST_LINE:,} bytes; it isn't CSV, or is damaged")
+        if end:
+            yield text[:end]
+    if rest:
+        yield rest
 
 
-def split_header(line: bytes) -> list[str]:
+def count_lines(landing: Landing, file: LandedFile, *, zipped: bool) -> int:
+    """Count a file's lines but the blank ones, by Python's own division into lines: apart from how they are read."""
+    with _named_errors(file), io.TextIOWrapper(_opened(landing, file, zipped=zipped), "latin-1", newline=None) as text:
+        return sum(1 for line in text if line.strip(_BLANKS))
+
+
+def head(landing: Landing, file: LandedFile, *, zipped: bool) -> list[str]:
+    """Return the first two lines, or as many as there are, of those that aren't blank."""
+    batches = (_lines(block) for block in blocks(landing, file, zipped=zipped))
+    return list(islice((line for batch in batches for line in batch), 2))
+
+
+def split_header(line: str) -> list[str]:
     """Read the names in a header line, quoted or bare, behind a byte order mark or not.
 
     A name that is empty or repeated can't be addressed and becomes ``_column_3``, by its place in the line.
     """
-    names = [name.strip().strip('"').strip() for name in line.decode("utf-8-sig", "replace").strip().split(",")]
+    fields = pl.select(_split(pl.lit(line.removeprefix("\ufeff").strip()))).item()
+    names = [field.strip().strip('"').strip() for field in fields]
     return [name if name and names.index(name) == place else f"_column_{place + 1}" for place, name in enumerate(names)]
 
 
-def scan_rows(landing: Landing, file: LandedFile, header: Sequence[str]) -> pl.LazyFrame:
-    """Return the lines below the header as text: `ROW`, a column per name, `SURPLUS` and `SHORT_LINE`."""
-    rows = (
-        pl.scan_lines(landing.uri(file), storage_options=dict(landing.storage_options) or None, glob=False)
-        .filter(pl.col("line").str.strip_chars(_BLANKS).str.len_bytes() > 0)
-        .with_row_index(ROW)
-        # Row 0 is the header.
-        .filter(pl.col(ROW) > 0)
-        .with_columns(pl.col(ROW).cast(pl.Int64), _split(pl.col("line")).alias("fields"))
+def scan_rows(landing: Landing, file: LandedFile, header: Sequence[str], *, zipped: bool) -> pl.LazyFrame:
+    """Return the lines below the header as text: `ROW`, a column per name, `SURPLUS` and `BROKEN_LINE`."""
+    line, fields, width = pl.col(_LINE), pl.col("fields"), pl.col("fields").list.len()
+    # Where quotes don't pair, nobody knows which field is which: a value within them went on in the next line, or a
+    # comma in them stands for none. Better no values than another column's.
+    rows = _scan_lines(landing, file, zipped=zipped).with_columns(
+        pl.when(_quotes_pair(line)).then(_split(line)).alias("fields")
     )
-    fields, width = pl.col("fields"), pl.col("fields").list.len()
     return rows.select(
         ROW,
         *(fields.list.get(place, null_on_oob=True).str.strip_chars().alias(name) for place, name in enumerate(header)),
         pl.when(width > len(header))
         .then(fields.list.slice(len(header)).list.join(",").str.strip_chars(", "))
         .alias(SURPLUS),
-        pl.when(width < len(header)).then(pl.col("line")).alias(SHORT_LINE),
+        pl.when(width.fill_null(0) < len(header)).then(line).alias(BROKEN_LINE),
     )
+
+
+def _scan_lines(landing: Landing, file: LandedFile, *, zipped: bool) -> pl.LazyFrame:
+    """Return the lines below the header that aren't blank, numbered, as a frame that is read when it is needed."""
+
+    def read(
+        columns: list[str] | None, predicate: pl.Expr | None, most: int | None, _batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        row = 0  # the header
+        for block in blocks(landing, file, zipped=zipped):
+            batch = _lines(block).to_frame().with_row_index(ROW, row).with_columns(pl.col(ROW).cast(pl.Int64))
+            row += batch.height
+            batch = batch.filter(pl.col(ROW) > 0)
+            if most is not None:
+                batch = batch.filter(pl.col(ROW) <= most)
+            wanted = batch if predicate is None else batch.filter(predicate)
+            yield wanted if columns is None else wanted.select(columns)
+            if most is not None and row > most:
+                return
+
+    return register_io_source(read, schema={ROW: pl.Int64(), _LINE: pl.String()})
+
+
+def _lines(block: bytes) -> pl.Series:
+    """Divide a block into its lines, as text, without the blank ones.
+
+    A line that isn't UTF-8 is read as Latin-1, by itself: that has a character for each byte, so nothing fails at row
+    3,000,000, nothing is lost, and the file's other lines are what they are.
+    """
+    try:
+        # Behind a blank line, as bytes that begin like a zipped file would be unzipped.
+        lines = pl.read_lines(b"\n" + block, name=_LINE)
+    except pl.exceptions.ComputeError:
+        lines = pl.DataFrame({_LINE: [_decoded(line) for line in block.split(b"\n")]})
+    return lines.filter(pl.col(_LINE).str.strip_chars(_BLANKS).str.len_bytes() > 0).to_series()
+
+
+def _decoded(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
+
+
+def _raw_blocks(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator[bytes]:
+    with _named_errors(file), _opened(landing, file, zipped=zipped) as stream:
+        while block := stream.read(_BLOCK):
+            yield block
+
+
+def _opened(landing: Landing, file: LandedFile, *, zipped: bool) -> Any:
+    stream: Any = io.BufferedReader(
+        _Readable(obstore.open_reader(landing.store, file.path, buffer_size=_REQUEST)), buffer_size=_REQUEST
+    )
+    return gzip.GzipFile(fileobj=stream) if zipped else stream
+
+
+@contextlib.contextmanager
+def _named_errors(file: LandedFile) -> Iterator[None]:
+    try:
+        yield
+    except EOFError as error:
+        raise file.unusable("its end is missing: it was cut off while it was copied") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise file.unusable(f"it can't be unzipped ({error})") from error
+    except (OSError, obstore.exceptions.BaseError) as error:
+        raise file.unreadable(error) from error
 
 
 class _Readable(io.RawIOBase):
@@ -91,8 +185,19 @@ class _Readable(io.RawIOBase):
         return len(block)
 
 
+def _quotes_pair(line: pl.Expr) -> pl.Expr:
+    """Whether a line's quotes are even in number and each field that begins with one ends with its other."""
+    field = pl.element()
+    torn = _quoted_fields(line).list.eval(field.str.contains(r'^\s*"') & ~field.str.contains(_QUOTED)).list.any()
+    return ~(torn.fill_null(False) | (line.str.count_matches('"', literal=True) % 2 == 1))
+
+
 def _split(line: pl.Expr) -> pl.Expr:
-    """Split a line at its commas, those within quotes aside. Lines without a quote, nearly all, take the fast way."""
-    with_quotes = pl.when(line.str.contains('"', literal=True)).then(line)
-    unquoted = pl.element().str.strip_chars().str.replace(_QUOTED, "$1").str.replace_all('""', '"', literal=True)
-    return pl.coalesce(with_quotes.str.extract_all(_FIELD).list.eval(unquoted), line.str.split(","))
+    """Split a line at its commas, those within quotes aside."""
+    unquoted = pl.element().str.replace(_QUOTED, "$1").str.replace_all('""', '"', literal=True)
+    return pl.coalesce(_quoted_fields(line).list.eval(unquoted), line.str.split(","))
+
+
+def _quoted_fields(line: pl.Expr) -> pl.Expr:
+    """Split a line that holds a quote, its fields as they are; null for others, nearly all, which have a faster way."""
+    return pl.when(line.str.contains('"', literal=True)).then(line).str.extract_all(_FIELD)

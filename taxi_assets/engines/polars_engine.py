@@ -41,10 +41,6 @@ pl.Config.set_engine_affinity("streaming")
 _ROW_GROUP: Final = 262_144
 _LONGEST_TEXT_STATISTIC: Final = 32
 _PLACE_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
-_FINDINGS: Final = {
-    "invalid utf8": "its text isn't UTF-8",
-    "unexpected end of file": "its end is missing: it was cut off while it was copied",
-}
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,8 @@ class PolarsEngine:
                     "Make room or mend the place, and run this again."
                 ) from error
             if _is_of_what_was_read(error):
-                raise UnreadableRowsError(_explained(error)) from error
+                found = first_line(error)
+                raise UnreadableRowsError(f"it is damaged and can't be read to its end ({found})") from error
             raise
         # By the snapshot in hand: the log of an earlier version may be cleaned up as soon as there is a newer one.
         before = _scan(contract, location, replaced, [partition]) if files_of(replaced, partition) else None
@@ -215,12 +212,6 @@ def _is_of_the_place(error: BaseException) -> bool:
 def _is_of_what_was_read(error: BaseException) -> bool:
     # Polars panics on some damaged files; a panic is no Exception, and its class has no public name.
     return isinstance(error, (OSError, pl.exceptions.PolarsError)) or type(error).__name__ == "PanicException"
-
-
-def _explained(error: BaseException) -> str:
-    """Say what Polars found wrong with what it read."""
-    found = first_line(error)
-    return _FINDINGS.get(found, f"it is damaged and can't be read to its end ({found})")
 
 
 def _delete_quietly(store: Any, path: str) -> None:

@@ -14,12 +14,18 @@ import obstore
 import polars as pl
 import polars.selectors as cs
 
-from taxi_assets.engines.csv_lines import ROW, lines, scan_rows, split_header
+from taxi_assets.engines.csv_lines import ROW, count_lines, head, scan_rows, split_header
 from taxi_assets.engines.parquet_footer import read_footer
-from taxi_assets.errors import LandingError, first_line
+from taxi_assets.errors import LandingError
 from taxi_assets.landing import LandedFile, Landing
 
-_GZIP = b"\x1f\x8b"
+# What other kinds of file begin with, as a line of text.
+_NO_CSV = {
+    "\x1f\x8b": ("it is gzipped", "Name it .csv.gz."),
+    "PK\x03\x04": ("it is a zip archive", "Unpack it, and put what is in it into landing."),
+    "PAR1": ("it is Parquet", "Name it .parquet."),
+}
+_OTHER_SEPARATORS = ";\t|"
 _FETCH_AGAIN = "The server didn't have the file; fetch it again."
 
 
@@ -64,16 +70,14 @@ def open_source(landing: Landing, file: LandedFile, file_format: Format) -> Sour
     try:
         return _open_parquet(landing, file) if file_format is Format.PARQUET else _open_csv(landing, file, file_format)
     except (OSError, obstore.exceptions.BaseError) as error:
-        raise file.unusable(
-            f"it can't be read ({first_line(error)})", "See that it is there and may be read."
-        ) from error
+        raise file.unreadable(error) from error
 
 
 def count_rows(landing: Landing, file: LandedFile, file_format: Format) -> int:
     """Count a file's rows without parsing them: by a Parquet file's footer, by a CSV's lines that aren't blank."""
     if file_format is Format.PARQUET:
         return int(_footer(landing, file).num_rows)
-    return sum(1 for _ in lines(landing, file, zipped=file_format is Format.CSV_GZ)) - 1
+    return count_lines(landing, file, zipped=file_format is Format.CSV_GZ) - 1
 
 
 def canonical_names(source: Source, names: Mapping[str, str]) -> dict[str, str]:
@@ -118,16 +122,26 @@ def _footer(landing: Landing, file: LandedFile) -> Any:
 
 
 def _open_csv(landing: Landing, file: LandedFile, file_format: Format) -> Source:
-    found = lines(landing, file, zipped=file_format is Format.CSV_GZ)
-    header_line = next(found, b"")
-    if header_line.startswith(_GZIP):
-        raise file.unusable("it is gzipped", "Name it .csv.gz.")
-    if _is_markup(header_line):
-        raise _error_page(file, header_line)
-    if next(found, None) is None:
-        raise file.unusable("it has no rows below its header", "A month that was published has some; fetch it again.")
+    zipped = file_format is Format.CSV_GZ
+    first = head(landing, file, zipped=zipped)
+    header_line = first[0] if first else ""
+    for start, (problem, remedy) in _NO_CSV.items():
+        if header_line.startswith(start):
+            raise file.unusable(problem, remedy)
+    if _is_markup(header_line.encode()):
+        raise _error_page(file, header_line.encode())
+    if "\0" in header_line:
+        raise file.unusable(
+            "its header holds NUL bytes: it is in UTF-16, not in UTF-8, or damaged",
+            "Write it as UTF-8 (iconv -f UTF-16 -t UTF-8), or fetch it again.",
+        )
     header = split_header(header_line)
-    return Source(file, scan_rows(landing, file, header), tuple(header))
+    separator = next((mark for mark in _OTHER_SEPARATORS if mark in header_line.strip()), None)
+    if len(header) == 1 and separator is not None:
+        raise file.unusable(f"its columns are separated by {separator!r}, not by commas", "Write it with commas.")
+    if len(first) < 2:
+        raise file.unusable("it has no rows below its header", "A month that was published has some; fetch it again.")
+    return Source(file, scan_rows(landing, file, header, zipped=zipped), tuple(header))
 
 
 def _is_markup(start: bytes) -> bool:

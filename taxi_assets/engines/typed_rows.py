@@ -16,14 +16,14 @@ import polars as pl
 from narwhals.stable.v1.dtypes import DType as NarwhalsDtype
 
 from taxi_assets.contracts import Contract, Date, Frame, Int64, LocalTime, String, column
-from taxi_assets.engines.csv_lines import ROW, SHORT_LINE, SURPLUS
+from taxi_assets.engines.csv_lines import BROKEN_LINE, ROW, SURPLUS
 from taxi_assets.engines.source_files import Source
 
 RESCUED: Final = "_rescued_data"
 LINE_KEY: Final = "_line"
-"""Under this key `_rescued_data` keeps a CSV line that has fewer fields than the header."""
+"""Under this key `_rescued_data` keeps, whole, a CSV line that has too few fields or quotes that don't pair."""
 
-_KEYS: Final = {SHORT_LINE: LINE_KEY, SURPLUS: "_surplus_fields"}
+_KEYS: Final = {BROKEN_LINE: LINE_KEY, SURPLUS: "_surplus_fields"}
 
 _TIME_FORMATS: Final = (
     "%Y-%m-%d %H:%M:%S%.f",

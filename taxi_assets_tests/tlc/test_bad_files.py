@@ -122,17 +122,19 @@ BAD_FILES: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
     "gzip cut off": ("csv.gz", lambda: gzip.compress(as_csv(frame()))[:-100], "cut off", "Fetch it again"),
     "gzip without its last byte": ("csv.gz", lambda: gzip.compress(as_csv(frame()))[:-1], "cut off", "Fetch it again"),
     "CSV called gzip": ("csv.gz", lambda: as_csv(frame(5)), "can't be unzipped", "Fetch it again"),
-    "CSV that isn't UTF-8": (
-        "csv",
-        lambda: as_csv(frame(5)).replace(b",N\n", b",\xe9\n"),
-        "UTF-8",
-        "UTF-8|Fetch it again",
+    "gzip and garbage behind its end": (
+        "csv.gz",
+        lambda: gzip.compress(as_csv(frame())) + b"garbage",
+        "can't be unzipped",
+        "Fetch it again",
     ),
-    "CSV in UTF-16": (
+    "CSV in UTF-16": ("csv", lambda: as_csv(frame(5)).decode().encode("utf-16"), "UTF-16", "iconv -f UTF-16 -t UTF-8"),
+    "CSV with semicolons": ("csv", lambda: as_csv(frame(5)).replace(b",", b";"), "separated by ';'", "with commas"),
+    "CSV without line ends": (
         "csv",
-        lambda: as_csv(frame(5)).decode().encode("utf-16"),
-        "needed columns are missing|UTF-8",
-        "etch it again",
+        lambda: as_csv(frame(ROWS)) + b"1" * 6_000_000,
+        "a line of more than 4,194,304 bytes",
+        "Fetch it again",
     ),
     "Parquet without rows": ("parquet", lambda: as_parquet(frame().clear()), "no rows", "etch it again"),
     "CSV with a header alone": ("csv", lambda: as_csv(frame().clear()) + b"\r\n\r\n", "no rows", "etch it again"),
@@ -217,6 +219,49 @@ def test_a_gzip_of_several_members_is_whole(workspace: Workspace) -> None:
 
 
 # Odd, and used
+
+
+def halves(data: bytes) -> tuple[bytes, bytes]:
+    """Make two files of a CSV of 20 rows, each with the header."""
+    header, *lines = data.splitlines(keepends=True)
+    return b"".join([header, *lines[:10]]), b"".join([header, *lines[10:]])
+
+
+# What is done to a CSV of 20 rows, the rows that it then has, and those of them that a value is rescued of or a line.
+ODD_FILES: dict[str, tuple[str, Callable[[bytes], bytes], int, list[int]]] = {
+    "CR alone": ("csv", lambda data: data.replace(b"\n", b"\r"), 20, []),
+    "a blank second line, surplus commas": (
+        "csv",
+        lambda data: data.replace(b"\n", b",,\r\n").replace(b",,\r\n", b"\n\r\n", 1),
+        20,
+        [],
+    ),
+    "a byte order mark": ("csv", lambda data: b"\xef\xbb\xbf" + data, 20, []),
+    "Latin-1, gzipped": ("csv.gz", lambda data: gzip.compress(data.replace(b",N,", b",\xd1,")), 20, []),
+    "NUL in the first row's vendor": ("csv", lambda data: data.replace(b"\n", b"\n\x00", 1), 20, [1]),
+    "two files joined, each gzipped": ("csv.gz", lambda data: b"".join(map(gzip.compress, halves(data))), 21, [11]),
+    "the last line cut in its second field": ("csv", lambda data: data[: data.rindex(b"\n", 0, -1) + 9], 20, [20]),
+    "a quote in the first row that isn't closed": ("csv", lambda data: data.replace(b"\n", b'\n"', 1), 20, [1]),
+    "a tail of NULs": ("csv", lambda data: data + bytes(100), 21, [21]),
+}
+
+
+@pytest.mark.parametrize(("ending", "change", "count", "lost"), ODD_FILES.values(), ids=ODD_FILES)
+def test_of_an_odd_csv_every_line_is_in_bronze_and_one_that_cant_be_is_rescued_and_quarantined(
+    workspace: Workspace, ending: str, change: Callable[[bytes], bytes], count: int, lost: list[int]
+) -> None:
+    (workspace.landing / f"{NAME}.{ending}").write_bytes(change(as_csv(frame(20))))
+    result = workspace.run(Service.GREEN)
+    checks = {(check.asset_key, check.check_name): check for check in result.get_asset_check_evaluations()}
+    accounted = checks[asset_key(GreenTrips), "rows_accounted_for"]
+    assert (accounted.passed, accounted.metadata["rows_in_file"].value) == (True, count)
+    rows = workspace.table(GreenTrips).sort("source_row")
+    assert rows["source_row"].to_list() == list(range(1, count + 1))
+    assert rows.filter(pl.col("_rescued_data").is_not_null())["source_row"].to_list() == lost
+    held = workspace.table(GreenTripsQuarantine)
+    rescued = held.filter(pl.col("failed_rules").list.contains("values_fit_their_types"))
+    assert sorted(rescued["source_row"]) == lost
+
 
 ODD_ROWS = 30
 
