@@ -20,8 +20,8 @@ READY := $(if $(filter spark,$(TAXI_ENGINE)),.venv/spark,.venv/installed)
 demo: export TAXI_LANDING_ROOT := $(CURDIR)/data/landing
 demo: export TAXI_LAKE_ROOT := $(CURDIR)/data/lake
 demo: $(READY)
-	$(BIN)/taxi-assets sample $(DEMO_MONTHS)
-	$(BIN)/taxi-assets materialize $(DEMO_MONTHS)
+	$(BIN)/taxi-assets sample --service yellow --service green $(DEMO_MONTHS)
+	$(BIN)/taxi-assets materialize --service yellow --service green $(DEMO_MONTHS)
 	$(BIN)/taxi-assets tables
 	$(BIN)/taxi-assets checks 2024-01
 	@echo "What was quarantined, by the rules that it broke; these faults were planted:"

@@ -53,13 +53,15 @@ def cli() -> None:
 @app.command()
 def sample(
     months: Months,
-    service: Annotated[list[Service] | None, typer.Option(help="Only this service; can be repeated.")] = None,
+    service: Annotated[
+        list[Service] | None, typer.Option(help="Only this service; can be repeated. Otherwise all of that month.")
+    ] = None,
     rows: Annotated[int, typer.Option(min=1, max=20_000_000, help="Rows a month and service.")] = 50_000,
     seed: Annotated[int, typer.Option(help="Another number, other trips.")] = 0,
     landing: Annotated[Path | None, typer.Option(help="Folder to write to, instead of the setting's landing.")] = None,
 ) -> None:
     """Write made-up months in TLC's own layout, with known faults planted, into landing."""
-    from taxi_assets.sample import NOTE, write_month
+    from taxi_assets.sample import NOTE, services_of, write_month
     from taxi_assets.settings import Settings
 
     folder = landing or Path(_local(Settings.load().landing_root))
@@ -67,7 +69,7 @@ def sample(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder} can't be made: {error.strerror}. Name a folder: --landing FOLDER.") from error
-    wanted = [(chosen, month) for month in parse_months(months) for chosen in service or list(Service)]
+    wanted = [(chosen, month) for month in parse_months(months) for chosen in service or services_of(month)]
     _refuse_to_replace(folder, wanted)
     for chosen, month in wanted:
         with err.status(f"Making {rows:,} rows of {chosen} {month}"):

@@ -50,9 +50,15 @@ def _rules() -> Iterator[str]:
     names = list(dict.fromkeys(rule.name for contract in owners for rule in contract.rules()))
     for name in names:
         found = {contract: rule for contract in owners for rule in contract.rules() if rule.name == name}
-        rule = next(iter(found.values()))
-        cost = "quarantined" if rule.quarantines else "kept and counted"
-        yield f"| `{name}` | {rule.says} | {cost} | {_tolerances(found)} | {rule.why} | {rule.source} |"
+        # A table may have a rule of its own under a name that others have, too.
+        alike: dict[tuple[object, ...], dict[type[Contract], Rule]] = {}
+        for contract, rule in found.items():
+            alike.setdefault((rule.says, rule.quarantines, rule.why, rule.source), {})[contract] = rule
+        for (says, quarantines, why, source), group in alike.items():
+            tables = ", ".join(contract.stored_as().path[1] for contract in group)
+            named = f"`{name}`" if len(group) == len(owners) else f"`{name}` ({tables})"
+            cost = "quarantined" if quarantines else "kept and counted"
+            yield f"| {named} | {says} | {cost} | {_tolerances(group)} | {why} | {source} |"
 
 
 def _tolerances(found: dict[type[Contract], Rule]) -> str:

@@ -11,6 +11,15 @@ class Service(StrEnum):
 
     YELLOW = "yellow"
     GREEN = "green"
+    FHV = "fhv"
+    FHVHV = "fhvhv"
+
+
+METERED: Final = (Service.YELLOW, Service.GREEN)
+"""Taxis: what a trip costs is counted by a taximeter."""
+
+FOR_HIRE: Final = (Service.FHV, Service.FHVHV)
+"""For-hire vehicles, which a base dispatches; FHVHV are those of high-volume companies, apart since 2019-02."""
 
 
 # TLC, "Data Dictionary - Yellow Taxi Trip Records" (2025-03-18), field payment_type; 0 came with flex fares in 2025.
@@ -22,6 +31,14 @@ PAYMENT_TYPES: Final[dict[int, str]] = {
     4: "Dispute",
     5: "Unknown",
     6: "Voided trip",
+}
+
+# TLC, "Data Dictionary - High Volume FHV Trip Records" (2025-03-18), field hvfhs_license_num.
+HVFHS_LICENSES: Final[dict[str, str]] = {
+    "HV0002": "Juno",
+    "HV0003": "Uber",
+    "HV0004": "Via",
+    "HV0005": "Lyft",
 }
 
 UNKNOWN: Final = "Unknown"

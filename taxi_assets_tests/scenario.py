@@ -22,9 +22,10 @@ from taxi_assets.places import lake_of
 from taxi_assets.settings import Settings
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.catalog import keys_for
+from taxi_assets.tlc.silver import fhv_trips, fhvhv_trips, for_hire_trips
 from taxi_assets.tlc.silver.metered_trips import PARTS_OF_TOTAL, enrich
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.vocabulary import METERED, Service
 
 MONTH = Month(2024, 1)
 POLARS = PolarsEngine()
@@ -38,6 +39,7 @@ _IN_FILES = {
     "pickup_location_id": "PULocationID",
     "dropoff_location_id": "DOLocationID",
 }
+_WHEN_AND_WHERE = ("pickup_datetime", "dropoff_datetime", "pickup_location_id", "dropoff_location_id")
 
 
 def trip(**changes: Any) -> dict[str, Any]:
@@ -65,6 +67,47 @@ def trip(**changes: Any) -> dict[str, Any]:
         "store_and_fwd_flag": "N",
     }
     return {**usual, **changes}
+
+
+def hired(**changes: Any) -> dict[str, Any]:
+    """Return a for-hire trip of ten minutes that breaks no rule, as bronze has it, with some columns changed."""
+    usual = {
+        "dispatching_base_num": "B00001",
+        **{name: trip()[name] for name in _WHEN_AND_WHERE},
+    }
+    return {**usual, **changes}
+
+
+def high_volume(**changes: Any) -> dict[str, Any]:
+    """Return a high-volume trip of ten minutes and two miles that breaks no rule, as bronze has it, with changes."""
+    pickup = trip()["pickup_datetime"]
+    usual = {
+        "hvfhs_license_num": "HV0003",
+        "dispatching_base_num": "B03404",
+        "originating_base_num": "B03404",
+        "request_datetime": pickup - timedelta(minutes=5),
+        "on_scene_datetime": pickup - timedelta(minutes=1),
+        **{name: trip()[name] for name in _WHEN_AND_WHERE},
+        "trip_miles": 2.125,
+        "trip_time": 600,
+        "base_passenger_fare": 20.0,
+        "tolls": 1.0,
+        "bcf": 0.5,
+        "sales_tax": 1.75,
+        "congestion_surcharge": 2.75,
+        "airport_fee": 2.5,
+        "tips": 3.0,
+        "driver_pay": 15.25,
+        "shared_request_flag": "N",
+        "shared_match_flag": "N",
+        "wav_request_flag": "N",
+        "wav_match_flag": "N",
+    }
+    return {**usual, **changes}
+
+
+USUAL = {Service.YELLOW: trip, Service.GREEN: trip, Service.FHV: hired, Service.FHVHV: high_volume}
+"""What makes a trip of a service that breaks no rule."""
 
 
 def trips(count: int, **changes: Any) -> list[dict[str, Any]]:
@@ -117,8 +160,12 @@ def zones(engine: Engine = POLARS) -> Frame:
 
 def enriched(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH, engine: Engine = POLARS) -> Frame:
     """Return trips with all that silver and its rules need."""
-    parts = (*PARTS_OF_TOTAL, PART_OF_ITS_OWN[service])
-    return enrich(bronze(service, rows, month, engine), zones(engine), parts=parts)
+    stored, lookup = bronze(service, rows, month, engine), zones(engine)
+    if service is Service.FHV:
+        return fhv_trips.with_bases(for_hire_trips.enrich(stored, lookup))
+    if service is Service.FHVHV:
+        return fhvhv_trips.with_company_and_total(for_hire_trips.enrich(stored, lookup))
+    return enrich(stored, lookup, parts=(*PARTS_OF_TOTAL, PART_OF_ITS_OWN[service]))
 
 
 def judged(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH, engine: Engine = POLARS) -> Verdict:
@@ -128,12 +175,10 @@ def judged(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONT
 
 def in_file_columns(service: Service, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Return trips under the column names of the service's files."""
-    initial = "t" if service is Service.YELLOW else "l"
-    names = {
-        **_IN_FILES,
-        "pickup_datetime": f"{initial}pep_pickup_datetime",
-        "dropoff_datetime": f"{initial}pep_dropoff_datetime",
-    }
+    names = dict(_IN_FILES)
+    if service in METERED:
+        initial = "t" if service is Service.YELLOW else "l"
+        names |= {end: f"{initial}pep_{end}" for end in ("pickup_datetime", "dropoff_datetime")}
     return pl.DataFrame(
         [{names.get(name, name): value for name, value in row.items()} for row in rows], infer_schema_length=None
     )
@@ -173,14 +218,14 @@ class Workspace:
         return path
 
     def run(self, *services: Service, month: Month = MONTH) -> dg.ExecuteInProcessResult:
-        """Run a month of some services (of all, if none is named) from landing to gold; failures are in the result."""
+        """Run a month from landing to gold, by default of yellow and green; failures are in the result."""
         return (
             build_defs(self.settings)
             .resolve_job_def("tlc_month")
             .execute_in_process(
                 instance=self.instance,
                 partition_key=str(month),
-                asset_selection=keys_for(services or list(Service)),
+                asset_selection=keys_for(services or METERED),
                 raise_on_error=False,
             )
         )

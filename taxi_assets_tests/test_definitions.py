@@ -22,17 +22,25 @@ GRAPH = defs.resolve_asset_graph()
 KEYS = sorted(GRAPH.materializable_asset_keys)
 NAMES = ["/".join(key.path) for key in KEYS]
 SHARED = {
-    "tlc_bronze/zones", "tlc_silver/dim_zone", "tlc_silver/dim_payment",
+    "tlc_bronze/zones", "tlc_silver/dim_zone",
     "tlc_gold/fact_trips_borough_hour", "tlc_gold/fact_top_zones", "tlc_gold/nyc_taxi_daily",
 }  # fmt: skip
+SERVICES = ("yellow", "green", "fhv", "fhvhv")
+# What only the trips of some services name.
+OF_SOME = {
+    "tlc_silver/dim_payment": ("yellow", "green"),
+    "tlc_silver/dim_base": ("fhv", "fhvhv"),
+    "tlc_silver/dim_license": ("fhvhv",),
+}
 
 
 def of_service(service: str) -> set[str]:
-    return {f"tlc_bronze/{service}_trips", f"tlc_silver/{service}_trips", f"tlc_silver/{service}_trips_quarantine"}
+    trips = {f"tlc_bronze/{service}_trips", f"tlc_silver/{service}_trips", f"tlc_silver/{service}_trips_quarantine"}
+    return trips | {table for table, services in OF_SOME.items() if service in services}
 
 
 def test_the_tables_of_the_design_are_assets() -> None:
-    assert set(NAMES) == SHARED | of_service("yellow") | of_service("green")
+    assert set(NAMES) == SHARED | set(OF_SOME) | {table for service in SERVICES for table in of_service(service)}
 
 
 @pytest.mark.parametrize("key", KEYS, ids=NAMES)
@@ -44,7 +52,8 @@ def test_an_asset_has_all_that_the_ui_shows_of_it(key: dg.AssetKey) -> None:
     assert {"delta", layer} <= asset.kinds
     assert asset.tags["catalog"] == "tlc"
     assert asset.tags["layer"] == layer
-    assert asset.tags.get("service") == next((s for s in ("yellow", "green") if s in key.path[1]), None)
+    services = OF_SOME.get("/".join(key.path)) or [s for s in SERVICES if key.path[1].startswith(f"{s}_trips")]
+    assert asset.tags.get("service") == (".".join(services) or None)
     assert asset.code_version
     assert asset.metadata["dagster/table_name"] == ".".join(key.path)
     assert "One row per" in (asset.description or "")
@@ -98,7 +107,7 @@ def test_the_checks_of_the_stored_tables_block_and_drift_doesnt() -> None:
     blocking = {key.name for key in GRAPH.asset_check_keys if GRAPH.get_check_spec(key).blocking}
     assert blocking == {
         "rows_accounted_for", "matches_contract", "unique_keys", "no_orphans_in_dim_zone", "no_orphans_in_dim_payment",
-        "no_orphans_in_zones",
+        "no_orphans_in_dim_base", "no_orphans_in_dim_license", "no_orphans_in_zones",
         "reconciles_with_silver", "within_publish_limit",
     }  # fmt: skip
 
@@ -110,9 +119,8 @@ def test_every_table_is_held_to_its_contract_as_stored() -> None:
 @pytest.mark.parametrize(
     ("job", "assets"),
     [
-        ("tlc_month", SHARED | of_service("yellow") | of_service("green")),
-        ("tlc_yellow", SHARED | of_service("yellow")),
-        ("tlc_green", SHARED | of_service("green")),
+        ("tlc_month", set(NAMES)),
+        *((f"tlc_{service}", SHARED | of_service(service)) for service in SERVICES),
     ],
 )
 def test_a_job_runs_the_assets_of_its_services_with_all_their_checks_by_month(job: str, assets: set[str]) -> None:

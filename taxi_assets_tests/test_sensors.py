@@ -51,8 +51,8 @@ def test_what_was_requested_isnt_requested_again() -> None:
     assert (second.requests, second.messages, second.seen) == ((), (), first.seen)
 
 
-def test_both_services_of_a_month_are_one_request() -> None:
-    (request,) = plan(landed(yellow="b", green="a"), {}, {}).requests
+def test_all_services_of_a_month_are_one_request() -> None:
+    (request,) = plan(landed(yellow="b", green="a", fhvhv="c", fhv="d"), {}, {}).requests
     assert set(request.services) == set(Service)
 
 
@@ -77,7 +77,7 @@ def test_run_keys_of_different_months_and_services_differ() -> None:
     every = {f"{service}_tripdata_2024-0{month}.parquet": "a" for service in Service for month in (1, 2)}
     alone = [plan(files({path: "a"}), {}, {}).requests[0].run_key for path in every]
     together = [request.run_key for request in plan(files(every), {}, {}).requests]
-    assert len({*alone, *together}) == 6
+    assert len({*alone, *together}) == 2 * len(Service) + 2
 
 
 def test_a_file_that_moved_to_another_folder_is_a_new_one() -> None:

@@ -1,4 +1,4 @@
-"""Sample files: months of yellow and green trips in TLC's official Parquet layout, with known faults.
+"""Sample files: months of each service's trips in TLC's official Parquet layout, with known faults.
 
 They are for demos, tests and measurements; the real files come from TLC. Only files are made here, never tables.
 """
@@ -6,6 +6,7 @@ They are for demos, tests and measurements; the real files come from TLC. Only f
 from __future__ import annotations
 
 from taxi_assets.sample.faults import FAULTS, Fault
-from taxi_assets.sample.files import MOST_ROWS, NOTE, Planted, read_planted, write_month
+from taxi_assets.sample.files import FAULTS_OF, MOST_ROWS, NOTE, Planted, read_planted, write_month
+from taxi_assets.sample.layouts import services_of
 
-__all__ = ["FAULTS", "MOST_ROWS", "NOTE", "Fault", "Planted", "read_planted", "write_month"]
+__all__ = ["FAULTS", "FAULTS_OF", "MOST_ROWS", "NOTE", "Fault", "Planted", "read_planted", "services_of", "write_month"]

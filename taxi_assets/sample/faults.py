@@ -1,7 +1,8 @@
-"""What is planted: the table of faults, and which rows of a month get which.
+"""What is planted: the table of taxis' faults, and which rows of a month get which of a service's.
 
 A fault is named after the rule it breaks (tlc/silver/metered_trips.py) and breaks that rule only; where it can't help
-breaking another, ``also_breaks`` says so. What a row without faults looks like is trips.py's business.
+breaking another, ``also_breaks`` says so. The faults of for-hire vehicles are in for_hire_faults.py. What a row without
+faults looks like is trips.py's business.
 """
 
 from __future__ import annotations
@@ -15,14 +16,12 @@ import polars as pl
 from taxi_assets.errors import UsageError
 from taxi_assets.sample.dice import Dice
 from taxi_assets.sample.rhythm import DAY, HOUR
-from taxi_assets.sample.trips import PARTS
+from taxi_assets.sample.trips import MISCOUNT, PARTS
 
 FAULT: Final = "fault"
-"""Column with the number of the row's fault, its place in FAULTS counted from 1; 0 where nothing is planted."""
+"""Column with the number of the row's fault, its place in the table counted from 1; 0 where nothing is planted."""
 VARIANT: Final = "variant"
 """Column with a number from 0 to 59, by which a fault takes one form or another."""
-MISCOUNT: Final = "miscount"
-"""Column with the cents by which total_amount is off the sum of its parts."""
 
 _SMALL_MONTH: Final = 200
 
@@ -39,12 +38,12 @@ class Fault:
     also_breaks: tuple[str, ...] = ()
 
 
-def _form(number: int, of: int) -> pl.Expr:
+def form(number: int, of: int) -> pl.Expr:
     return pl.col(VARIANT) % of == number
 
 
-def _missing_in_turn(*columns: str) -> dict[str, pl.Expr]:
-    return {name: pl.when(~_form(turn, of=len(columns))).then(name) for turn, name in enumerate(columns)}
+def missing_in_turn(*columns: str) -> dict[str, pl.Expr]:
+    return {name: pl.when(~form(turn, of=len(columns))).then(name) for turn, name in enumerate(columns)}
 
 
 _PICKUP, _DROPOFF, _DISTANCE = pl.col("pickup_datetime"), pl.col("dropoff_datetime"), pl.col("trip_distance")
@@ -57,7 +56,7 @@ _LISTED: Final = (
         "required_values_present",
         0.0002,
         "One of pickup time, dropoff time, pickup zone, dropoff zone, fare and distance is null.",
-        _missing_in_turn(
+        missing_in_turn(
             "pickup_datetime", "dropoff_datetime", "pulocationid", "dolocationid", "fare_amount", "trip_distance"
         ),
     ),
@@ -79,7 +78,7 @@ _LISTED: Final = (
         0.001,
         "The dropoff is at the second of the pickup, or more than two hours before it.",
         {
-            "dropoff_datetime": pl.when(_CLOCK_CHANGE_OVER & _form(0, of=2))
+            "dropoff_datetime": pl.when(_CLOCK_CHANGE_OVER & form(0, of=2))
             .then(_PICKUP)
             .otherwise(_PICKUP - 2 * HOUR - (_DROPOFF - _PICKUP))
         },
@@ -88,8 +87,8 @@ _LISTED: Final = (
         "positive_fare_amount",
         0.004,
         "The fare is 0, or all amounts are negative: a refund of a charge that isn't in the month.",
-        {part: pl.when(_form(0, of=2)).then(-pl.col(part)).otherwise(part) for part in PARTS}
-        | {"fare_amount": pl.when(_form(0, of=2)).then(-pl.col("fare_amount")).otherwise(0)},
+        {part: pl.when(form(0, of=2)).then(-pl.col(part)).otherwise(part) for part in PARTS}
+        | {"fare_amount": pl.when(form(0, of=2)).then(-pl.col("fare_amount")).otherwise(0)},
     ),
     Fault("positive_trip_distance", 0.02, "The distance is 0.", {"trip_distance": pl.lit(0)}),
     Fault(
@@ -115,8 +114,8 @@ _LISTED: Final = (
         0.0005,
         "The pickup or dropoff zone is 270, which the lookup lacks.",
         {
-            "pulocationid": pl.when(_form(0, of=2)).then(270).otherwise("pulocationid"),
-            "dolocationid": pl.when(_form(1, of=2)).then(270).otherwise("dolocationid"),
+            "pulocationid": pl.when(form(0, of=2)).then(270).otherwise("pulocationid"),
+            "dolocationid": pl.when(form(1, of=2)).then(270).otherwise("dolocationid"),
         },
     ),
     Fault("known_payment_type", 0.0005, "The payment type is 9.", {"payment_type": pl.lit(9)}),
@@ -125,7 +124,7 @@ _LISTED: Final = (
         "total_is_sum_of_parts",
         0.005,
         "The total is 1 cent or 2.50 USD more than the sum of its parts.",
-        {MISCOUNT: pl.when(_form(0, of=2)).then(1).otherwise(250)},
+        {MISCOUNT: pl.when(form(0, of=2)).then(1).otherwise(250)},
     ),
     Fault(
         "plausible_speed",
@@ -147,49 +146,49 @@ _LISTED: Final = (
 FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for fault in _LISTED}
 
 
-def counts_of(rates: Mapping[str, float] | None, rows: int) -> dict[str, int]:
-    """Return how many rows get each fault, in the order of FAULTS: its rate, rounded, of the month's ``rows``.
+def counts_of(table: Mapping[str, Fault], rates: Mapping[str, float] | None, rows: int) -> dict[str, int]:
+    """Return how many rows get each fault of a table, in its order: its rate, rounded, of the month's ``rows``.
 
     A fault whose rate isn't 0 comes up at least once in 200 rows or more. Raises UsageError for an unknown fault, a
     rate outside 0 to 1, and more faults than rows.
     """
     told = dict(rates or {})
-    unknown = sorted(told.keys() - FAULTS.keys())
+    unknown = sorted(told.keys() - table.keys())
     if unknown:
-        raise UsageError(f"There is no fault '{unknown[0]}'. Faults are: {', '.join(FAULTS)}.")
+        raise UsageError(f"There is no fault '{unknown[0]}'. Faults are: {', '.join(table)}.")
     for name, rate in told.items():
         if not 0 <= rate <= 1:
             raise UsageError(f"The rate of '{name}' is {rate}. A rate is a share of the rows, from 0 to 1.")
     counts: dict[str, int] = {}
-    for name, fault in FAULTS.items():
+    for name, fault in table.items():
         rate = told.get(name, fault.rate)
         at_least = 1 if rate > 0 and rows >= _SMALL_MONTH else 0
         counts[name] = max(at_least, round(rate * rows))
-    taken = sum(count * (1 + FAULTS[name].follows_original) for name, count in counts.items())
+    taken = sum(count * (1 + table[name].follows_original) for name, count in counts.items())
     if taken > rows:
         raise UsageError(
             f"The faults take {taken} rows (a repeated or refunded row takes two), but the month has only {rows}."
-            f" Lower the rates; a rate of 0 turns a fault off. Faults are: {', '.join(FAULTS)}."
+            f" Lower the rates; a rate of 0 turns a fault off. Faults are: {', '.join(table)}."
         )
     return counts
 
 
-def rows_breaking(counts: Mapping[str, int]) -> dict[str, int]:
+def rows_breaking(table: Mapping[str, Fault], counts: Mapping[str, int]) -> dict[str, int]:
     """Return how many rows of the file break each rule, when so many rows got each fault."""
     broken = dict(counts)
     for name, count in counts.items():
-        for other in FAULTS[name].also_breaks:
+        for other in table[name].also_breaks:
             broken[other] += count
     return broken
 
 
-def plan(counts: Mapping[str, int], rows: int, dice: Dice) -> pl.DataFrame:
+def plan(table: Mapping[str, Fault], counts: Mapping[str, int], rows: int, dice: Dice) -> pl.DataFrame:
     """Return ``row`` and ``fault`` of all rows to spoil, sorted by row, each fault spread over the whole month."""
     planted = sum(counts.values())
-    number_of = {name: number for number, name in enumerate(FAULTS, start=1)}
-    second = [number_of[name] for name, fault in FAULTS.items() if fault.follows_original]
+    number_of = {name: number for number, name in enumerate(table, start=1)}
+    second = [number_of[name] for name, fault in table.items() if fault.follows_original]
     # A row and the one that follows it are one unit; a planted unit is drawn from each of equal stretches of the month.
-    units = rows - sum(counts[name] for name, fault in FAULTS.items() if fault.follows_original)
+    units = rows - sum(counts[name] for name, fault in table.items() if fault.follows_original)
     stretch = units // max(planted, 1)
     place = pl.int_range(planted, dtype=pl.Int64)
     faults = [pl.repeat(number_of[name], count, dtype=pl.UInt8, eager=True) for name, count in counts.items()]
@@ -202,10 +201,10 @@ def plan(counts: Mapping[str, int], rows: int, dice: Dice) -> pl.DataFrame:
     )
 
 
-def apply_faults(frame: pl.LazyFrame, counts: Mapping[str, int]) -> pl.LazyFrame:
+def apply_faults(table: Mapping[str, Fault], frame: pl.LazyFrame, counts: Mapping[str, int]) -> pl.LazyFrame:
     """Spoil the rows of ``frame`` as their FAULT and VARIANT say."""
     spoiled: dict[str, pl.Expr] = {}
-    for number, (name, fault) in enumerate(FAULTS.items(), start=1):
+    for number, (name, fault) in enumerate(table.items(), start=1):
         if not counts[name]:
             continue
         for column, changed in fault.changes.items():
@@ -214,7 +213,7 @@ def apply_faults(frame: pl.LazyFrame, counts: Mapping[str, int]) -> pl.LazyFrame
     return frame.with_columns(**spoiled)
 
 
-def original(row: pl.Expr) -> pl.Expr:
+def original(table: Mapping[str, Fault], row: pl.Expr) -> pl.Expr:
     """Return the number of the trip that stands in ``row``: the row's own, or the one before it that it repeats."""
-    second = [number for number, fault in enumerate(FAULTS.values(), start=1) if fault.follows_original]
+    second = [number for number, fault in enumerate(table.values(), start=1) if fault.follows_original]
     return row - pl.col(FAULT).is_in(second).cast(pl.Int64)

@@ -21,16 +21,40 @@ import pyarrow.parquet as pq
 from taxi_assets.errors import UsageError
 from taxi_assets.months import Month
 from taxi_assets.sample.dice import Dice
-from taxi_assets.sample.faults import FAULT, MISCOUNT, VARIANT, apply_faults, counts_of, original, plan, rows_breaking
+from taxi_assets.sample.faults import (
+    FAULT,
+    FAULTS,
+    VARIANT,
+    Fault,
+    apply_faults,
+    counts_of,
+    original,
+    plan,
+    rows_breaking,
+)
+from taxi_assets.sample.for_hire_faults import FHV_FAULTS, FHVHV_FAULTS
+from taxi_assets.sample.for_hire_trips import AMOUNTS, ForHireTrips
 from taxi_assets.sample.layouts import layout, working_name
-from taxi_assets.sample.trips import PARTS, Trips
-from taxi_assets.vocabulary import Service
+from taxi_assets.sample.trips import MISCOUNT, PARTS, Trips
+from taxi_assets.vocabulary import METERED, Service
 
 NOTE: Final = "sample_planted.json"
 MOST_ROWS: Final = 20_000_000
 
 _ROW_GROUP: Final = 250_000
-_HUNDREDTHS: Final = frozenset({*PARTS, "ehail_fee", "total_amount", "trip_distance"})
+# By how much the whole numbers that trips are made of are divided.
+_UNITS: Final = {
+    **dict.fromkeys({*PARTS, *AMOUNTS, "ehail_fee", "total_amount", "trip_distance"}, 100),
+    "trip_miles": 1000,
+}
+
+FAULTS_OF: Final[Mapping[Service, Mapping[str, Fault]]] = {
+    Service.YELLOW: FAULTS,
+    Service.GREEN: FAULTS,
+    Service.FHV: FHV_FAULTS,
+    Service.FHVHV: FHVHV_FAULTS,
+}
+"""The faults that are planted in a service's months, by name."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +81,22 @@ def write_month(
     """Write a month of ``rows`` trips in TLC's layout to ``folder``, in place of an earlier one, and note its faults.
 
     The same arguments give the same bytes (as long as Polars and pyarrow are the same). ``faults`` overrides the
-    share of rows that get a fault, by its name in FAULTS. Not to be called by two processes for one folder at once:
-    the note would lose one of the months. Raises UsageError when the month, the rows or the faults make no sense.
+    share of rows that get a fault, by its name in FAULTS_OF the service. Not to be called by two processes for one
+    folder at once: the note would lose one of the months. Raises UsageError when the month, the rows or the faults make
+    no sense.
     """
     if not 1 <= rows <= MOST_ROWS:
         raise UsageError(f"A sample month can't have {rows} rows, only 1 to {MOST_ROWS}.")
-    schema, counts = layout(service, month), counts_of(faults, rows)
+    schema = layout(service, month)
+    counts = counts_of(FAULTS_OF[service], faults, rows)
     path = folder / f"{service}_tripdata_{month}.parquet"
     folder.mkdir(parents=True, exist_ok=True)
-    trips = Trips(service, month, rows, Dice(service, month, rows, seed))
+    kind = Trips if service in METERED else ForHireTrips
+    trips = kind(service, month, rows, Dice(service, month, rows, seed))
     with _replacing(path) as unfinished, pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
         for frame in _batches(trips, counts):
             writer.write_table(_as_published(frame, trips, schema), row_group_size=_ROW_GROUP)
-    planted = Planted(path, service, month, rows, seed, rows_breaking(counts))
+    planted = Planted(path, service, month, rows, seed, rows_breaking(FAULTS_OF[service], counts))
     _note(folder, planted)
     return planted
 
@@ -112,8 +139,9 @@ def _note(folder: Path, planted: Planted) -> None:
         unfinished.write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
 
 
-def _batches(trips: Trips, counts: Mapping[str, int]) -> Iterator[pl.DataFrame]:
-    spoiled = plan(counts, trips.count, trips.dice)
+def _batches(trips: Trips | ForHireTrips, counts: Mapping[str, int]) -> Iterator[pl.DataFrame]:
+    table = FAULTS_OF[trips.service]
+    spoiled = plan(table, counts, trips.count, trips.dice)
     rows_spoiled = spoiled["row"]
     for start in range(0, trips.count, _ROW_GROUP):
         size = min(_ROW_GROUP, trips.count - start)
@@ -122,14 +150,13 @@ def _batches(trips: Trips, counts: Mapping[str, int]) -> Iterator[pl.DataFrame]:
         fault = pl.repeat(0, size, dtype=pl.UInt8, eager=True).scatter(here["row"] - start, here[FAULT])
         rows = pl.int_range(start, start + size, dtype=pl.Int64, eager=True)
         frame = pl.LazyFrame({"row": rows, FAULT: fault}).with_columns(
-            trip=original(pl.col("row")),
+            trip=original(table, pl.col("row")),
             **{VARIANT: trips.dice.below(VARIANT, pl.col("row"), 60), MISCOUNT: pl.lit(0, pl.Int64)},
         )
-        frame = apply_faults(trips.add_trips(frame), counts)
-        yield frame.with_columns(total_amount=pl.sum_horizontal(*PARTS, MISCOUNT)).collect()
+        yield trips.add_totals(apply_faults(table, trips.add_trips(frame), counts)).collect()
 
 
-def _as_published(frame: pl.DataFrame, trips: Trips, schema: pa.Schema) -> pa.Table:
+def _as_published(frame: pl.DataFrame, trips: Trips | ForHireTrips, schema: pa.Schema) -> pa.Table:
     midnight = datetime.combine(trips.month.first_day, time(), UTC)
     return frame.select(_published(field, midnight) for field in schema).rechunk().to_arrow().cast(schema)
 
@@ -140,8 +167,8 @@ def _published(field: pa.Field, midnight: datetime) -> pl.Expr:
         value = pl.lit(None)
     elif pa.types.is_timestamp(field.type):
         value = ((value + int(midnight.timestamp())) * 1_000_000).cast(pl.Datetime("us"))
-    elif working_name(field.name) in _HUNDREDTHS:
-        value = value / 100
+    elif working_name(field.name) in _UNITS:
+        value = value / _UNITS[working_name(field.name)]
     return value.alias(field.name)
 
 

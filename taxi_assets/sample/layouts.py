@@ -1,7 +1,8 @@
 """TLC's official Parquet layouts, as data: column names with their case, order and types, for each service and month.
 
-They are those of the published files' footers, 2019-01 to 2026-05. Earlier months get 2019's, which is also what 2011
-to 2018 look like; 2009 and 2010 have older names in reality. What stands in the columns doesn't belong here.
+They are those of the published files' footers, 2019-01 to 2026-05; of for-hire vehicles, whose footers were not at
+hand, those of TLC's data dictionaries with the types of taxis. Earlier months get 2019's, which is also what 2011 to
+2018 look like; 2009 and 2010 have older names in reality. What stands in the columns doesn't belong here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ from taxi_assets.errors import UsageError
 from taxi_assets.months import Month
 from taxi_assets.vocabulary import Service
 
-FIRST_MONTH: Final = {Service.YELLOW: Month(2009, 1), Service.GREEN: Month(2013, 8)}
+FIRST_MONTH: Final = {
+    Service.YELLOW: Month(2009, 1),
+    Service.GREEN: Month(2013, 8),
+    Service.FHV: Month(2015, 1),
+    Service.FHVHV: Month(2019, 2),
+}
 
 _NEW_TYPES: Final = Month(2023, 2)
 _CBD_FEE: Final = Month(2025, 1)
@@ -93,17 +99,58 @@ _COLUMNS: Final = {
         _code("trip_type"),
         _number("congestion_surcharge", (Month(2013, 8), Month(2018, 12))),
     ),
+    Service.FHV: (
+        _flag("dispatching_base_num"),
+        _time("pickup_datetime"),
+        _time("dropOff_datetime"),
+        # Of doubles at first, as many are null.
+        _Column("PUlocationID", pa.float64(), pa.int32()),
+        _Column("DOlocationID", pa.float64(), pa.int32()),
+        _Column("SR_Flag", pa.float64(), pa.int32()),
+        _flag("Affiliated_base_number"),
+    ),
+    Service.FHVHV: (
+        _flag("hvfhs_license_num"),
+        _flag("dispatching_base_num"),
+        _flag("originating_base_num"),
+        _time("request_datetime"),
+        _time("on_scene_datetime"),
+        _time("pickup_datetime"),
+        _time("dropoff_datetime"),
+        _id("PULocationID"),
+        _id("DOLocationID"),
+        _number("trip_miles"),
+        _Column("trip_time", pa.int64(), pa.int64()),
+        _number("base_passenger_fare"),
+        _number("tolls"),
+        _number("bcf"),
+        _number("sales_tax"),
+        _number("congestion_surcharge"),
+        _number("airport_fee"),
+        _number("tips"),
+        _number("driver_pay"),
+        _flag("shared_request_flag"),
+        _flag("shared_match_flag"),
+        _flag("access_a_ride_flag"),
+        _flag("wav_request_flag"),
+        _flag("wav_match_flag"),
+    ),
 }
+
+
+def services_of(month: Month) -> list[Service]:
+    """List the services of which TLC publishes that month; all, for a month before any, so that each says so."""
+    return [service for service in Service if FIRST_MONTH[service] <= month] or list(Service)
 
 
 def layout(service: Service, month: Month) -> pa.Schema:
     """Return the Arrow schema of TLC's file. Raises UsageError where TLC publishes none."""
     if service not in FIRST_MONTH:
-        raise UsageError(f"There is no sample for '{service}', only for {' and '.join(FIRST_MONTH)}.")
+        raise UsageError(f"There is no sample for '{service}', only for {', '.join(FIRST_MONTH)}.")
     if month < FIRST_MONTH[service]:
         raise UsageError(f"TLC's {service} files begin with {FIRST_MONTH[service]}: there is no month {month}.")
-    fields = [pa.field(_spelling(column.name, month), _type(column, month)) for column in _COLUMNS[service]]
-    if month >= _CBD_FEE:
+    fields = [pa.field(_spelling(service, column.name, month), _type(column, month)) for column in _COLUMNS[service]]
+    if month >= _CBD_FEE and service is not Service.FHV:
         fields.append(pa.field("cbd_congestion_fee", pa.float64()))
     return pa.schema(fields)
 
@@ -113,8 +160,8 @@ def working_name(column: str) -> str:
     return column.removeprefix("tpep_").removeprefix("lpep_").lower()
 
 
-def _spelling(name: str, month: Month) -> str:
-    return "Airport_fee" if name == "airport_fee" and month >= _NEW_TYPES else name
+def _spelling(service: Service, name: str, month: Month) -> str:
+    return "Airport_fee" if service is Service.YELLOW and name == "airport_fee" and month >= _NEW_TYPES else name
 
 
 def _type(column: _Column, month: Month) -> pa.DataType:

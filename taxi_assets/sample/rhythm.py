@@ -21,14 +21,19 @@ from taxi_assets.vocabulary import Service
 HOUR: Final = 3600
 DAY: Final = 24 * HOUR
 
-# Trips in each hour of the day, in thousandths of an ordinary weekday. Green's are those of its real files.
+# Trips in each hour of the day, in thousandths of an ordinary weekday. Green's are those of its real files, those
+# of for-hire vehicles are guesses.
 _WEEKDAY: Final = {
     Service.YELLOW: [16, 9, 6, 5, 6, 9, 22, 39, 51, 49, 47, 48, 52, 53, 55, 55, 54, 61, 71, 67, 61, 60, 54, 50],
     Service.GREEN: [11, 7, 5, 4, 5, 8, 21, 50, 66, 71, 69, 67, 65, 66, 71, 76, 81, 79, 75, 59, 44, 32, 27, 20],
+    Service.FHV: [8, 5, 5, 8, 18, 30, 47, 62, 68, 64, 57, 54, 53, 54, 60, 64, 65, 64, 58, 48, 37, 30, 24, 17],
+    Service.FHVHV: [24, 14, 9, 8, 11, 18, 32, 49, 54, 45, 40, 39, 41, 42, 46, 49, 51, 57, 61, 61, 59, 57, 54, 43],
 }
 _WEEKEND: Final = {
     Service.YELLOW: [50, 42, 34, 24, 13, 8, 9, 13, 21, 32, 42, 49, 55, 56, 55, 55, 54, 57, 61, 58, 52, 51, 53, 56],
     Service.GREEN: [22, 17, 13, 11, 9, 6, 8, 15, 23, 32, 41, 48, 52, 56, 58, 58, 57, 54, 52, 45, 37, 29, 25, 22],
+    Service.FHV: [22, 18, 15, 14, 17, 18, 22, 28, 35, 41, 44, 46, 47, 48, 49, 49, 49, 48, 47, 45, 42, 39, 36, 31],
+    Service.FHVHV: [60, 51, 41, 33, 22, 14, 15, 19, 27, 36, 43, 48, 51, 52, 53, 55, 57, 60, 63, 63, 61, 59, 60, 62],
 }
 
 # Trips of one hour take its seconds in this stride, so that each second is used once before any is used twice.
@@ -78,6 +83,27 @@ class Rhythm:
             return dropoff
         return pl.when((pickup < skipped) & (dropoff >= skipped)).then(dropoff + HOUR).otherwise(dropoff)
 
+    def before_pickup(self, seconds: pl.Expr) -> pl.Expr:
+        """Return when it was so many seconds before the pickup, an hour earlier by the clock across the skipped one."""
+        pickup = pl.col("pickup_datetime")
+        skipped = skipped_hour(self.month)
+        if skipped is None:
+            return pickup - seconds
+        across = (pickup >= skipped + HOUR) & (pickup - seconds < skipped + HOUR)
+        return pl.when(across).then(pickup - seconds - HOUR).otherwise(pickup - seconds)
+
+    def elapsed(self, dropoff: pl.Expr) -> pl.Expr:
+        """Return the seconds from the pickup to a dropoff: without the hour that clocks skip, with that they repeat."""
+        pickup, by_clock = pl.col("pickup_datetime"), dropoff - pl.col("pickup_datetime")
+        skipped, repeated = skipped_hour(self.month), repeated_hour(self.month)
+        if skipped is not None:
+            across = (pickup < skipped) & (dropoff >= skipped)
+            return pl.when(across).then(by_clock - HOUR).otherwise(by_clock)
+        if repeated is not None:
+            across = (pickup < repeated) & (dropoff >= repeated + HOUR) & (pickup >= repeated - HOUR)
+            return pl.when(across).then(by_clock + HOUR).otherwise(by_clock)
+        return by_clock
+
     def _first_trip_of_hours(self) -> Sequence[int]:
         weights: list[int] = []
         for day in _days(self.month):
@@ -95,6 +121,14 @@ def skipped_hour(month: Month) -> int | None:
         return None
     sundays = [day.day for day in _days(month) if day.weekday() == SUNDAY]
     return (sundays[1] - 1) * DAY + 2 * HOUR
+
+
+def repeated_hour(month: Month) -> int | None:
+    """Return when the hour begins that comes twice in this month: 1:00 on the first Sunday of November, or None."""
+    if month.number != 11:
+        return None
+    sundays = [day.day for day in _days(month) if day.weekday() == SUNDAY]
+    return (sundays[0] - 1) * DAY + HOUR
 
 
 def _days(month: Month) -> list[date]:

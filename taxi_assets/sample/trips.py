@@ -20,6 +20,9 @@ from taxi_assets.vocabulary import Service
 
 CARD: Final = 1
 
+MISCOUNT: Final = "miscount"
+"""Column with the cents by which total_amount is off the sum of its parts."""
+
 PARTS: Final = (
     "fare_amount",
     "extra",
@@ -42,7 +45,7 @@ _JFK_DETOUR: Final = 1200
 _LAGUARDIA_DETOUR: Final = 600
 
 # Miles per hour in traffic, for each hour of the day.
-_SPEEDS: Final = (16, 17, 18, 19, 20, 20, 17, 13, 11, 11, 11, 11, 11, 11, 10, 10, 10, 10, 11, 12, 13, 13, 14, 15)
+SPEEDS: Final = (16, 17, 18, 19, 20, 20, 17, 13, 11, 11, 11, 11, 11, 11, 10, 10, 10, 10, 11, 12, 13, 13, 14, 15)
 
 _VENDORS: Final = {Service.YELLOW: {1: 25, 2: 75}, Service.GREEN: {1: 13, 2: 87}}
 _PASSENGERS: Final = {1: 74, 2: 15, 3: 4, 4: 2, 5: 3, 6: 2}
@@ -90,6 +93,10 @@ class Trips:
             .with_columns(**self._unreported())
         )
 
+    def add_totals(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Add what is summed of a trip's amounts, once faults have changed them; MISCOUNT is what it is off by."""
+        return frame.with_columns(total_amount=pl.sum_horizontal(*PARTS, MISCOUNT))
+
     def _choices(self) -> dict[str, pl.Expr]:
         trip, dice, service = pl.col("trip"), self.dice, self.service
         was_stored = dice.below("stored", trip, 200) == 0
@@ -108,9 +115,9 @@ class Trips:
         }
 
     def _route(self) -> dict[str, pl.Expr]:
-        at_jfk, at_laguardia, is_standard = _touches({JFK}), _touches({LAGUARDIA}), pl.col("ratecodeid") == 1
+        at_jfk, at_laguardia, is_standard = touches({JFK}), touches({LAGUARDIA}), pl.col("ratecodeid") == 1
         rate_code = (
-            pl.when(is_standard & at_jfk & _touches(CONGESTION))
+            pl.when(is_standard & at_jfk & touches(CONGESTION))
             .then(2)
             .when(is_standard & (pl.col("dolocationid") == NEWARK))
             .then(3)
@@ -125,7 +132,7 @@ class Trips:
 
     def _seconds(self) -> pl.Expr:
         distance, percent = pl.col("trip_distance"), 70 + self.dice.below("traffic", pl.col("trip"), 60)
-        in_traffic = look_up(_SPEEDS, pl.col("hour")) * percent // 10
+        in_traffic = look_up(SPEEDS, pl.col("hour")) * percent // 10
         tenths_of_mph = in_traffic + pl.min_horizontal(distance // 10, 150)
         return distance * 360 // tenths_of_mph
 
@@ -142,12 +149,12 @@ class Trips:
             "fare_amount": pl.when(pl.col("ratecodeid") == 2).then(rates.jfk_flat_fare).otherwise(metered),
             "extra": pl.when(rush_hour).then(rates.rush_hour).when(overnight).then(rates.overnight).otherwise(0),
             "mta_tax": pl.lit(50, pl.Int64),
-            "tolls_amount": _surcharge(rates.toll, pays_toll),
+            "tolls_amount": surcharge(rates.toll, pays_toll),
             "ehail_fee": pl.lit(None, pl.Int64),
             "improvement_surcharge": pl.lit(rates.improvement, pl.Int64),
-            "congestion_surcharge": _surcharge(rates.congestion, _touches(CONGESTION)),
-            "airport_fee": _surcharge(rates.airport if is_yellow else None, from_airport),
-            "cbd_congestion_fee": _surcharge(rates.cbd, _touches(CBD)),
+            "congestion_surcharge": surcharge(rates.congestion, touches(CONGESTION)),
+            "airport_fee": surcharge(rates.airport if is_yellow else None, from_airport),
+            "cbd_congestion_fee": surcharge(rates.cbd, touches(CBD)),
         }
 
     def _tip(self) -> pl.Expr:
@@ -162,10 +169,10 @@ class Trips:
         return columns
 
 
-def _touches(zones: set[int] | frozenset[int]) -> pl.Expr:
+def touches(zones: set[int] | frozenset[int]) -> pl.Expr:
     ids = sorted(zones)
     return pl.col("pulocationid").is_in(ids) | pl.col("dolocationid").is_in(ids)
 
 
-def _surcharge(cents: int | None, is_due: pl.Expr) -> pl.Expr:
+def surcharge(cents: int | None, is_due: pl.Expr) -> pl.Expr:
     return pl.lit(None, pl.Int64) if cents is None else pl.when(is_due).then(cents).otherwise(0).cast(pl.Int64)

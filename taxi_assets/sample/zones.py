@@ -46,6 +46,12 @@ _BUSY: Final = {
         18: (33, 116, 129, 130, 134, 260),
         9: (24, 25, 61, 66, 92, 152, 181, 196, 223),
     },
+    Service.FHVHV: {
+        17: (132, 138),
+        12: (61, 76, 79, 37),
+        10: (48, 68, 161, 181, 225, 230, 231, 234, 246),
+        7: (7, 17, 39, 42, 49, 89, 112, 129, 188, 255),
+    },
 }
 
 
@@ -59,8 +65,12 @@ PICKUPS: Final = {
     Service.GREEN: {zone: 2 for zone in _ALL if zone not in CONGESTION | {JFK, LAGUARDIA, NEWARK}}
     | _busy(Service.GREEN)
     | _UNKNOWN,
+    Service.FHV: dict.fromkeys(_ALL, 2) | _UNKNOWN,
+    Service.FHVHV: dict.fromkeys(_ALL, 3) | _busy(Service.FHVHV),
 }
 DROPOFFS: Final = {
     Service.YELLOW: dict.fromkeys(_ALL, 2) | _busy(Service.YELLOW) | _UNKNOWN,
     Service.GREEN: dict.fromkeys(_ALL, 3) | dict.fromkeys(_UPPER_MANHATTAN, 60) | _UNKNOWN,
+    Service.FHV: dict.fromkeys(_ALL, 2) | _UNKNOWN,
+    Service.FHVHV: dict.fromkeys(_ALL, 3) | _busy(Service.FHVHV) | {265: 30},
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import dagster as dg
 
+from taxi_assets.contracts import Contract
 from taxi_assets.lake.stored_checks import (
     Finding,
     Stored,
@@ -26,12 +28,23 @@ from taxi_assets.tlc.gold.fact_trips_borough_hour import FactTripsBoroughHour
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.tlc.gold.trips import reconciles_with_silver
 from taxi_assets.tlc.partitions import MONTHS
+from taxi_assets.tlc.silver.dim_base import DimBase
+from taxi_assets.tlc.silver.dim_license import DimLicense
 from taxi_assets.tlc.silver.dim_payment import DimPayment
 from taxi_assets.tlc.silver.dim_zone import DimZone
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
 from taxi_assets.vocabulary import UNKNOWN, Service
 
 _GOLD: Final = (FactTripsBoroughHour, FactTopZones, NycTaxiDaily)
+_DIMENSIONS: Final = (DimZone, DimPayment, DimBase, DimLicense)
+_PAYMENT: Final = ((("payment_type",), DimPayment),)
+# Which columns of a service's trips are keys of which dimension, beside the zones.
+_CODES: Final[Mapping[Service, Sequence[tuple[Sequence[str], type[Contract]]]]] = {
+    Service.YELLOW: _PAYMENT,
+    Service.GREEN: _PAYMENT,
+    Service.FHV: ((("dispatching_base", "second_base", "affiliated_base"), DimBase),),
+    Service.FHVHV: ((("dispatching_base", "originating_base"), DimBase), (("license_num",), DimLicense)),
+}
 
 
 def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
@@ -51,7 +64,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             unique_keys(Zones),
         ]),
         stored_checks("tlc_silver__dimensions__checks", MONTHS, [
-            check(contract) for contract in (DimZone, DimPayment) for check in (matches_contract, unique_keys)
+            check(contract) for contract in _DIMENSIONS for check in (matches_contract, unique_keys)
         ]),
         *(
             stored_checks(f"tlc_silver__{service}_trips__checks", MONTHS, [
@@ -59,7 +72,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
                 matches_contract(contract),
                 matches_contract(QUARANTINES[service]),
                 no_orphans(contract, ("pickup_location_id", "dropoff_location_id"), DimZone),
-                no_orphans(contract, ("payment_type",), DimPayment),
+                *(no_orphans(contract, columns, dimension) for columns, dimension in _CODES[service]),
             ])
             for service, contract in SILVER_TRIPS.items()
         ),

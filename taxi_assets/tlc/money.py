@@ -12,6 +12,9 @@ Money = Annotated[Decimal, 10, 2]
 Miles = Annotated[Decimal, 10, 2]
 """Miles by the taximeter, which counts hundredths."""
 
+MilesToThousandths = Annotated[Decimal, 10, 3]
+"""Miles by a company's app, which TLC publishes with three decimals."""
+
 Minutes = Annotated[Decimal, 12, 2]
 """Minutes; wide enough for a dropoff in the year 9999."""
 

@@ -14,6 +14,6 @@ MONTHS: Final = dg.MonthlyPartitionsDefinition(start_date=datetime(2009, 1, 1), 
 """A partition per month from 2009-01, when yellow's files begin, to the current month."""
 
 
-def service_tag(service: Service) -> dict[str, str]:
-    """Return the tag of an asset that holds one service's trips."""
-    return {"service": str(service)}
+def service_tag(*services: Service) -> dict[str, str]:
+    """Return the tag of an asset that holds one service's trips, or what only the trips of some services name."""
+    return {"service": ".".join(services)}

@@ -72,7 +72,7 @@ def made_up(spark: Engine, tmp_path_factory: pytest.TempPathFactory) -> World:
 
 @pytest.fixture(scope="module")
 def real(spark: Engine, real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> World:
-    """Return real months of either service: Parquet of the old types and the new, and CSV."""
+    """Return real months of each service: Parquet of the old types and the new, and CSV."""
     del spark
     folder = tmp_path_factory.mktemp("real")
     landing = folder / "landing"
@@ -82,10 +82,14 @@ def real(spark: Engine, real_data: Path, tmp_path_factory: pytest.TempPathFactor
         real_data / "tlc" / "csv" / "green_tripdata_2020-04.csv.gz",
         real_data / "tlc" / "csv_head100" / "yellow_tripdata_2016-07.csv",
         real_data / "tlc" / "resaved" / "yellow_tripdata_2025-02.parquet",
+        *(real_data / "tlc" / "csv_head1k" / f"fhv_tripdata_{month}.csv" for month in ("2015-01", "2018-03")),
+        real_data / "tlc" / "csv_head1k" / "fhvhv_tripdata_2019-02.csv",
     ]
     for file in files:
         shutil.copy(file, landing)
-    return _on_both(folder, landing, sorted({file.name.split("_")[2][:7] for file in files}))
+    # Today's columns; of its rows, two of five are of another month.
+    shutil.copy(real_data / "fhvhv" / "fhvhv_tripdata_rows.csv", landing / "fhvhv_tripdata_2024-01.csv")
+    return _on_both(folder, landing, sorted({*(file.name.split("_")[2][:7] for file in files), "2024-01"}))
 
 
 @pytest.fixture(scope="module")

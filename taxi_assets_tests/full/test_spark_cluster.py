@@ -21,7 +21,7 @@ import pytest
 
 from taxi_assets.months import Month
 from taxi_assets.sample import write_month
-from taxi_assets.vocabulary import Service
+from taxi_assets.vocabulary import METERED
 from taxi_assets_tests.full.processes import (
     MINUTE,
     Home,
@@ -138,7 +138,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def month(tmp_path_factory: pytest.TempPathFactory) -> SampleMonth:
     """Return a made-up month, run by Polars."""
     home = Home.below(tmp_path_factory.mktemp("by-polars"))
-    for service in Service:
+    for service in METERED:
         write_month(home.landing, service, Month.parse(MONTH), ROWS)
     home.report("materialize", MONTH)
     return SampleMonth(home.landing, contents(home.lake))

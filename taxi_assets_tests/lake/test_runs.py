@@ -22,7 +22,7 @@ from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.tlc.silver.dim_payment import DimPayment
 from taxi_assets.tlc.silver.dim_zone import DimZone
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.vocabulary import METERED, Service
 from taxi_assets_tests.scenario import MONTH, Workspace, in_file_columns, trip, trips
 
 pytestmark = pytest.mark.full
@@ -81,7 +81,7 @@ def history(workspace: Workspace, month: Month) -> dict[tuple[str, str], CheckRe
 
 
 def test_running_a_month_again_leaves_every_table_as_it_was(workspace: Workspace) -> None:
-    for service in Service:
+    for service in METERED:
         workspace.land(service, trips_of(MONTH, 20))
     good(workspace.run(), workspace)
     before = content(workspace)
@@ -93,7 +93,7 @@ def test_running_a_month_again_leaves_every_table_as_it_was(workspace: Workspace
 
 def test_a_run_of_a_month_touches_no_file_of_another(workspace: Workspace) -> None:
     for month in (MONTH, NEXT):
-        for service in Service:
+        for service in METERED:
             workspace.land(service, trips_of(month, 20), month)
         good(workspace.run(month=month), workspace)
     mine, others = files(workspace, NEXT), files(workspace, MONTH)

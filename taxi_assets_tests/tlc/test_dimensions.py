@@ -10,10 +10,12 @@ import pytest
 
 from taxi_assets.contracts import duplicated_keys, orphaned_keys
 from taxi_assets.engines import conform
+from taxi_assets.tlc.silver.dim_base import DimBase, bases
+from taxi_assets.tlc.silver.dim_license import DimLicense, licenses
 from taxi_assets.tlc.silver.dim_payment import DimPayment, listed_and_seen
 from taxi_assets.tlc.silver.dim_zone import DimZone, with_unlisted
 from taxi_assets.vocabulary import Service
-from taxi_assets_tests.scenario import MONTH, bronze, trip
+from taxi_assets_tests.scenario import MONTH, bronze, high_volume, hired, trip
 
 pytestmark = pytest.mark.fast
 
@@ -111,3 +113,67 @@ def test_a_code_that_only_trips_have_is_added_once_as_unknown_and_a_missing_one_
         (9, "Unknown", JANUARY),
     ]
     assert found.height == 9
+
+
+def test_tlcs_four_licences_are_there_and_one_that_only_trips_have_is_added_once_as_unknown() -> None:
+    numbers = ("HV0003", "hv0003 ", "HV0009", " hv0009", None)
+    trips = bronze(Service.FHVHV, [high_volume(hvfhs_license_num=number) for number in numbers])
+
+    found: pl.DataFrame = conform(DimLicense, licenses(trips, MONTH)).collect().to_native().sort("license_num")
+
+    assert found.rows() == [
+        ("HV0002", "Juno", JANUARY),
+        ("HV0003", "Uber", JANUARY),
+        ("HV0004", "Via", JANUARY),
+        ("HV0005", "Lyft", JANUARY),
+        ("HV0009", "Unknown", JANUARY),
+    ]
+
+
+def named_bases(**trips: nw.LazyFrame) -> list[tuple[object, ...]]:
+    found = bases(trips, MONTH)
+    assert duplicated_keys(DimBase, found) == 0
+    stored: pl.DataFrame = conform(DimBase, found).collect().to_native()
+    return stored.sort("base_num").rows()
+
+
+def test_every_base_that_a_trip_names_is_there_once_whatever_its_case_and_the_blanks_around_it() -> None:
+    fhv = bronze(
+        Service.FHV,
+        [
+            hired(),
+            hired(dispatching_base_num=" b00001", second_base_num="B00002  ", affiliated_base_num="b00003"),
+            hired(dispatching_base_num=None),
+            hired(dispatching_base_num="?"),
+        ],
+    )
+
+    assert named_bases(fhv=fhv) == [
+        ("?", None, None, JANUARY),
+        ("B00001", None, None, JANUARY),
+        ("B00002", None, None, JANUARY),
+        ("B00003", None, None, JANUARY),
+    ]
+
+
+def test_a_base_has_the_company_for_which_it_dispatched_whoever_originated_the_trip() -> None:
+    fhv = bronze(Service.FHV, [hired(dispatching_base_num="B03404")])
+    fhvhv = bronze(
+        Service.FHVHV,
+        [
+            high_volume(dispatching_base_num="b03404 ", originating_base_num="B00009"),
+            high_volume(dispatching_base_num="B03406", originating_base_num=None, hvfhs_license_num="HV0005"),
+            # Under two licences it is the lowest one's.
+            high_volume(dispatching_base_num="B03407", originating_base_num=None, hvfhs_license_num="HV0005"),
+            high_volume(dispatching_base_num="B03407", originating_base_num=None, hvfhs_license_num="HV0002"),
+            high_volume(dispatching_base_num="B03408", originating_base_num=None, hvfhs_license_num="HV0009"),
+        ],
+    )
+
+    assert named_bases(fhv=fhv, fhvhv=fhvhv) == [
+        ("B00009", None, None, JANUARY),
+        ("B03404", "HV0003", "Uber", JANUARY),
+        ("B03406", "HV0005", "Lyft", JANUARY),
+        ("B03407", "HV0002", "Juno", JANUARY),
+        ("B03408", "HV0009", "Unknown", JANUARY),
+    ]

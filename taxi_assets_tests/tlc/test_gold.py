@@ -25,7 +25,7 @@ from taxi_assets.tlc.gold.fact_trips_borough_hour import FactTripsBoroughHour, b
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily, by_day
 from taxi_assets.tlc.gold.trips import stack
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.vocabulary import METERED, Service
 from taxi_assets_tests.scenario import collected, enriched, trip
 
 JANUARY = date(2024, 1, 1)
@@ -42,7 +42,7 @@ def silver(
         for service, rows in given.items()
         if rows is not None
     }
-    yellows, greens = (SILVER_TRIPS[service].column_names() for service in Service)
+    yellows, greens = (SILVER_TRIPS[service].column_names() for service in METERED)
     return stack(frames, [name for name in yellows if name in greens])
 
 

@@ -53,7 +53,23 @@ _METERED: Final[_Needed] = (
     (("tip_amount",),),
     (("total_amount",),),
 )
-NEEDED: Final[Mapping[Service, _Needed]] = {Service.YELLOW: _METERED, Service.GREEN: _METERED}
+NEEDED: Final[Mapping[Service, _Needed]] = {
+    Service.YELLOW: _METERED,
+    Service.GREEN: _METERED,
+    # Files of 2015 and 2016 have no dropoff, and one location at most.
+    Service.FHV: ((("dispatching_base_num",),), (("pickup_datetime",),)),
+    # CSVs of 2019 and 2020 have neither fares nor miles.
+    Service.FHVHV: tuple(
+        ((column,),)
+        for column in (
+            "hvfhs_license_num",
+            "pickup_datetime",
+            "dropoff_datetime",
+            "pickup_location_id",
+            "dropoff_location_id",
+        )
+    ),
+}
 
 
 @cache

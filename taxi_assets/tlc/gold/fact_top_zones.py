@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
-from taxi_assets.tlc.gold.trips import average, published, stack
+from taxi_assets.tlc.gold.trips import average, fares, published, revenue, stack
 from taxi_assets.tlc.money import Money, MoneySum
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
@@ -21,17 +21,22 @@ class FactTopZones(
     partition=("source_month",),
     keys=("service_type", "source_month", "pickup_location_id"),
 ):
-    """One row per service, month and pickup zone, ranked by revenue. Zones are told apart by id: some share a name."""
+    """One row per service, month and pickup zone, ranked by revenue. Zones are told apart by id: some share a name.
 
-    service_type: String = column("Service: yellow or green.", required=True)
+    For fhv, whose fares TLC doesn't publish, there are counts alone, and no rank.
+    """
+
+    service_type: String = column("Service: yellow, green, fhv or fhvhv.", required=True)
     pickup_location_id: Int32 = column("TLC taxi zone of the pickups; null for those that no zone is known of.")
     borough: String = column("Borough of the zone.", required=True)
     zone: String = column("Name of the zone.", required=True)
     trip_count: Int64 = column("Number of trips.", required=True)
-    total_revenue: MoneySum = column("Sum of total_amount.", unit="USD", required=True)
-    avg_fare: Money = column("Average metered fare, rounded half up.", unit="USD", required=True)
+    total_revenue: MoneySum = column("Sum of total_amount; null without fares.", unit="USD")
+    avg_fare: Money = column(
+        "Average fare, the metered or the company's, rounded half up; null without fares.", unit="USD"
+    )
     revenue_rank: Int32 = column(
-        "1 is the zone with the highest revenue of its service and month; equal revenue, equal rank.", required=True
+        "1 is the zone with the highest revenue of its service and month; equal revenue, equal rank; null without."
     )
     source_month: Date = column("Month of the files.", required=True)
 
@@ -42,13 +47,15 @@ def ranked_by_revenue(trips: Frame) -> Frame:
         trips.group_by("service_type", "source_month", "pickup_location_id", "pickup_borough", "pickup_zone")
         .agg(
             nw.len().alias("trip_count"),
+            fares(),
             nw.col("fare_amount").sum(),
-            nw.col("total_amount").sum().alias("total_revenue"),
+            nw.col("total_amount").sum(),
         )
+        .with_columns(revenue().alias("total_revenue"))
         .with_columns(
             nw.col("pickup_borough").alias("borough"),
             nw.col("pickup_zone").alias("zone"),
-            average("fare_amount", "trip_count").alias("avg_fare"),
+            average("fare_amount", "fares").alias("avg_fare"),
             nw.col("total_revenue")
             .rank("min", descending=True)
             .over("service_type", "source_month")

@@ -18,12 +18,18 @@ from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 class NycTaxiDaily(
     Contract, table="tlc_gold/nyc_taxi_daily", partition=("source_month",), keys=("service_type", "trip_date")
 ):
-    """One row per service and pickup date; repeats (an earlier row has the same times) are counted apart."""
+    """One row per service and pickup date; repeats (an earlier row has the same times) are counted apart.
 
-    service_type: String = column("Service: yellow or green.", required=True)
+    For fhv and fhvhv a repeat has the same base and zones, too. For fhv, whose fares TLC doesn't publish, there are
+    counts alone.
+    """
+
+    service_type: String = column("Service: yellow, green, fhv or fhvhv.", required=True)
     trip_date: Date = column("Date of the pickups.", required=True)
     trip_count: Int64 = column("Number of trips, repeats left out.", required=True)
-    avg_fare: Money = column("Average metered fare, repeats left out; null on a day that has only repeats.", unit="USD")
+    avg_fare: Money = column(
+        "Average fare, repeats left out; null on a day that has only repeats, or no fares.", unit="USD"
+    )
     repeat_count: Int64 = column("Number of repeats.", required=True)
     source_month: Date = column("Month of the files.", required=True)
 
@@ -38,10 +44,11 @@ def by_day(trips: Frame) -> Frame:
         .group_by("service_type", "trip_date", "source_month")
         .agg(
             (~nw.col("is_repeat")).cast(nw.Int64).sum().alias("trip_count"),
+            nw.col("first_fare").count().alias("first_fares"),
             nw.col("first_fare").sum(),
             nw.col("is_repeat").cast(nw.Int64).sum().alias("repeat_count"),
         )
-        .with_columns(average("first_fare", "trip_count").alias("avg_fare"))
+        .with_columns(average("first_fare", "first_fares").alias("avg_fare"))
         .sort("service_type", "trip_date")
     )
 

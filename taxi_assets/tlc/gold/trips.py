@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import dagster as dg
 import narwhals.stable.v1 as nw
@@ -13,19 +13,62 @@ from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines import decimal_units, ratio
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.vocabulary import Service
+
+MONEY_PLACES: Final = 2
+MILES_PLACES: Final = 3
+"""Taximeters count hundredths of a mile, high-volume companies thousandths."""
+
+# What gold sums, and in which type: the widest of the services'.
+_SUMMED: Final[Mapping[str, nw.dtypes.DType]] = {
+    "trip_distance": nw.Decimal(10, MILES_PLACES),
+    "fare_amount": nw.Decimal(10, MONEY_PLACES),
+    "tip_amount": nw.Decimal(10, MONEY_PLACES),
+    "total_amount": nw.Decimal(10, MONEY_PLACES),
+}
+# What a service calls it, where that isn't its name in gold.
+_NAMES: Final[Mapping[str, Mapping[str, str]]] = {
+    Service.FHVHV: {"fare_amount": "base_passenger_fare", "tip_amount": "tips"},
+}
 
 
 def stack(trips: Mapping[str, Frame], columns: Sequence[str]) -> Frame:
-    """Put some columns of each service's trips under each other, with `service_type` to tell them apart."""
-    return nw.concat(
-        [frame.select(nw.lit(service).alias("service_type"), *columns) for service, frame in trips.items()],
-        how="vertical",
-    )
+    """Put some columns of each service's trips under each other, with `service_type` to tell them apart.
+
+    A column that TLC doesn't publish for a service (fhv has neither fare nor distance) is null in its rows.
+    """
+    return nw.concat([_of_service(service, frame, columns) for service, frame in trips.items()], how="vertical")
 
 
-def average(total: str, count: str) -> nw.Expr:
-    """Divide a column of summed dollars or miles by a column of counts: two places, rounded half up."""
-    return ratio(decimal_units(nw.col(total), 2), nw.col(count).cast(nw.Int64) * 100, 10, 2)
+def _of_service(service: str, trips: Frame, columns: Sequence[str]) -> Frame:
+    there = trips.collect_schema().names()
+    chosen = []
+    for column in columns:
+        name = _NAMES.get(service, {}).get(column, column)
+        value = nw.col(name)
+        if column in _SUMMED:
+            value = (value if name in there else nw.lit(None)).cast(_SUMMED[column])
+        chosen.append(value.alias(column))
+    return trips.select(nw.lit(service).alias("service_type"), *chosen)
+
+
+def fares() -> nw.Expr:
+    """Count the trips whose fare is published, in an aggregation: all, or none, as a rule, of a service's month."""
+    return nw.col("fare_amount").count().cast(nw.Int64).alias("fares")
+
+
+def revenue() -> nw.Expr:
+    """Return the column of summed `total_amount`; null, and not nothing, where no fare is published. Needs `fares`."""
+    return nw.when(nw.col("fares") > 0).then(nw.col("total_amount"))
+
+
+def average(total: str, count: str, places: int = MONEY_PLACES) -> nw.Expr:
+    """Divide a column of sums, which have so many places, by a column of counts: two places, rounded half up.
+
+    Null where the count is 0.
+    """
+    units_per_whole: int = 10**places
+    return ratio(decimal_units(nw.col(total), places), nw.col(count).cast(nw.Int64) * units_per_whole, 10, 2)
 
 
 def published(rows: Frame, trips: Mapping[str, Frame | None]) -> dg.MaterializeResult[Any]:
@@ -48,9 +91,10 @@ def reconciles_with_silver(
     """
 
     def find(stored: Stored) -> Finding:
+        total = "total_amount" if revenue else None
         gold_count, gold_revenue = _totals(stored.rows(contract), trip_count, revenue)
         months = [
-            _totals(stored.rows(silver), None, "total_amount" if revenue else None)
+            _totals(stored.rows(silver), None, total if total in silver.column_names() else None)
             for silver in SILVER_TRIPS.values()
             if stored.count(silver)
         ]

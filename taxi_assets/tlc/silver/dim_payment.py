@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import dagster as dg
 import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Date, Frame, Int32, String, column
-from taxi_assets.engines import engine_of
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
 from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.partitions import MONTHS
-from taxi_assets.vocabulary import PAYMENT_TYPES, UNKNOWN
+from taxi_assets.tlc.partitions import MONTHS, service_tag
+from taxi_assets.tlc.silver.listed_codes import with_unlisted
+from taxi_assets.vocabulary import METERED, PAYMENT_TYPES
 
 
 class DimPayment(Contract, table="tlc_silver/dim_payment", keys=("payment_type",), sequence="source_month"):
@@ -27,16 +26,17 @@ class DimPayment(Contract, table="tlc_silver/dim_payment", keys=("payment_type",
 
 def listed_and_seen(trips: Sequence[Frame], month: Month) -> Frame:
     """Put TLC's codes and those that a month's trips have besides into one frame."""
-    code = nw.col("payment_type").cast(nw.Int32)
-    known: dict[str, list[Any]] = {"payment_type": list(PAYMENT_TYPES), "payment_name": list(PAYMENT_TYPES.values())}
-    listed = engine_of(trips[0]).literal(known).select(code, "payment_name")
-    seen = nw.concat([frame.select(code) for frame in trips], how="vertical").unique().filter(~code.is_null())
-    unlisted = seen.join(listed, on="payment_type", how="anti").with_columns(nw.lit(UNKNOWN).alias("payment_name"))
-    both = nw.concat([listed, unlisted.select("payment_type", "payment_name")], how="vertical")
-    return both.with_columns(nw.lit(month.first_day).alias("source_month"))
+    seen = nw.concat([frame.select("payment_type") for frame in trips], how="vertical")
+    return with_unlisted(seen, PAYMENT_TYPES, DimPayment, code="payment_type", name="payment_name", month=month)
 
 
-@table_asset(DimPayment, partitions_def=MONTHS, ins=optional_inputs(BRONZE_TRIPS), embedded=True)
+@table_asset(
+    DimPayment,
+    partitions_def=MONTHS,
+    ins=optional_inputs({service: BRONZE_TRIPS[service] for service in METERED}),
+    tags=service_tag(*METERED),
+    embedded=True,
+)
 def dim_payment(context: dg.AssetExecutionContext, **trips: Frame | None) -> Frame:
     stored = stored_of(trips, context.partition_key)
     return listed_and_seen(list(stored.values()), Month.parse(context.partition_key))

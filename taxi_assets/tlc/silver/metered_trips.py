@@ -1,7 +1,8 @@
 """Trips by taximeter: the contract parts, the rules and the transform that the silver tables of yellow and green share.
 
 A rule is added here (or in one service's file) as one method; its check, its entry in `failed_rules`, its row in the
-README and its demand for a test follow from it. What only one service has is in its own file.
+README and its demand for a test follow from it. What only one service has is in its own file, what all have in
+any_trips.py.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from collections.abc import Sequence
 
 import narwhals.stable.v1 as nw
 
-from taxi_assets.contracts import Bool, Contract, Date, Frame, Int32, Int64, LocalTime, String, column, rule
-from taxi_assets.engines import engine_of, fits_decimal, iso_weekday, ratio, units
-from taxi_assets.engines.typed_rows import LINE_KEY, RESCUED
+from taxi_assets.contracts import Bool, Date, Frame, Int32, Int64, LocalTime, String, column, rule
+from taxi_assets.engines import engine_of, fits_decimal, iso_weekday, ratio
+from taxi_assets.engines.typed_rows import RESCUED
 from taxi_assets.tlc.money import Miles, Minutes, Money, MoneyPerMile
-from taxi_assets.tlc.silver.clock import in_missing_hour, in_repeated_hour, true_seconds
+from taxi_assets.tlc.silver.any_trips import AnyTrips, columns_of_the_file, hundredths, name_zone, rescues_one_of
+from taxi_assets.tlc.silver.clock import true_seconds
 from taxi_assets.tlc.silver.zone_shapes import zone_at
 from taxi_assets.vocabulary import PAYMENT_TYPES, UNKNOWN
 
@@ -22,8 +24,6 @@ MAX_FARE_USD = 1_000_000
 MAX_DISTANCE_MILES = 1_000
 MAX_SPEED_MPH = 100
 MAX_PASSENGERS = 6
-PUBLISH_LIMIT = 0.5
-"""More than half of a month's rows bad, and the file isn't what its name says."""
 
 PARTS_OF_TOTAL = (
     "fare_amount",
@@ -44,7 +44,7 @@ _ROUNDS_TO_MAX_FARE = MAX_FARE_USD - _HALF_A_CENT - 0.5e-6
 _LEAST = 0.005
 
 
-class MeteredTrips(Contract):
+class MeteredTrips(AnyTrips):
     """One trip that is kept, as both services have it."""
 
     vendor_id: Int32 = column()
@@ -110,36 +110,6 @@ class MeteredTrips(Contract):
         return ~nw.any_horizontal(*missing, ignore_nulls=False) & nw.all_horizontal(*places_given, ignore_nulls=False)
 
     @rule(
-        "_rescued_data", "rescues_a_value", "amounts_fit",
-        why="A value that isn't of its column's type would be null in silver, as if it had never been there.",
-        source="The types of the contract; amounts are decimals of 10 digits.",
-        tolerance=0.001,
-    )  # fmt: skip
-    def values_fit_their_types(cls, _rescued: nw.Expr, rescues_a_value: nw.Expr, amounts_fit: nw.Expr) -> nw.Expr:
-        """Every value is of its column's type, every amount below 100,000,000."""
-        return ~rescues_a_value & amounts_fit
-
-    @rule(
-        "pickup_datetime", "source_month",
-        why="Clocks of meters go wrong: files hold rows of 2001 and 2098. Such a trip can't be put into any month.",
-        source="TLC files trips by the month of their pickup.",
-        tolerance=0.001,
-    )  # fmt: skip
-    def pickup_in_file_month(cls, pickup: nw.Expr, month: nw.Expr) -> nw.Expr:
-        """The trip begins in the month of its file."""
-        return (pickup.dt.year() == month.dt.year()) & (pickup.dt.month() == month.dt.month())
-
-    @rule(
-        "pickup_datetime", "dropoff_datetime",
-        why="A trip that ends when or before it begins has no duration; in autumn's repeated hour it may.",
-        source="Arithmetic; for the repeated hour 15 U.S.C. 260a.",
-        tolerance=0.005,
-    )  # fmt: skip
-    def pickup_before_dropoff(cls, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
-        """The trip ends after it begins."""
-        return (pickup < dropoff) | in_repeated_hour(pickup, dropoff)
-
-    @rule(
         "fare_amount",
         why="A fare of nothing or less is a refund, a voided or a disputed trip, not revenue.",
         source=_DICTIONARY,
@@ -179,26 +149,6 @@ class MeteredTrips(Contract):
         return distance <= MAX_DISTANCE_MILES
 
     @rule(
-        "is_duplicate",
-        why="A row that was sent twice would be counted twice.",
-        source="All columns of the file are equal to an earlier row's.",
-        tolerance=0.001,
-    )
-    def not_an_exact_duplicate(cls, is_duplicate: nw.Expr) -> nw.Expr:
-        """No earlier row of the file is the same in every column."""
-        return ~is_duplicate
-
-    @rule(
-        "pickup_location_id", "dropoff_location_id", "zones_known",
-        why="A zone without a name ends up under Unknown in every report.",
-        source="TLC's taxi zone lookup; 264 (unknown) and 265 (outside NYC) are members of it.",
-        quarantines=False,
-    )  # fmt: skip
-    def known_zones(cls, _pickup: nw.Expr, _dropoff: nw.Expr, zones_known: nw.Expr) -> nw.Expr:
-        """Both zones are in the month's lookup."""
-        return zones_known
-
-    @rule(
         "pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude", "places_in_zones",
         why="A place in no zone has none to be reported by: its zone is null, its borough Unknown.",
         source="TLC's shapefile of the zones. Meters without a position wrote 0, and some trips leave the city.",
@@ -208,17 +158,6 @@ class MeteredTrips(Contract):
     def coordinates_in_a_zone(cls, *values: nw.Expr) -> nw.Expr:
         """Coordinates, where a file has these instead of zones, lie in one of New York's zones."""
         return values[-1]
-
-    @rule(
-        "pickup_datetime", "dropoff_datetime",
-        why="No clock showed the hour that spring skips: one that wrote it wasn't set, and its durations are off.",
-        source="15 U.S.C. 260a.",
-        tolerance=0.001,
-        quarantines=False,
-    )  # fmt: skip
-    def times_exist(cls, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
-        """Neither time lies in the hour that the clock skips in spring."""
-        return ~(in_missing_hour(pickup) | in_missing_hour(dropoff))
 
     @rule("payment_type", why="A new code means a new way to pay.", source=_DICTIONARY, quarantines=False)
     def known_payment_type(cls, payment_type: nw.Expr) -> nw.Expr:
@@ -277,8 +216,7 @@ def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
     """
     engine = engine_of(trips)
     pickup, dropoff = nw.col("pickup_datetime"), nw.col("dropoff_datetime")
-    about_the_file = {"source_file", "source_row", "source_fingerprint", "ingested_at", "source_month"}
-    from_the_file = [name for name in trips.collect_schema().names() if name not in about_the_file]
+    from_the_file = columns_of_the_file(trips)
     located = locate(trips)
     flagged = engine.flag_rows(
         located,
@@ -286,14 +224,14 @@ def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
         members={"is_reversed": (_RIDE_AND_AMOUNTS, _refunds_as_charges(located))},
         row_id="source_row",
     )
-    in_zones = _name_zone(_name_zone(flagged, zones, "pickup"), zones, "dropoff")
+    in_zones = name_zone(name_zone(flagged, zones, "pickup"), zones, "dropoff")
     codes = engine.literal({"code": list(PAYMENT_TYPES), "payment_name": list(PAYMENT_TYPES.values())})
     named = engine.look_up(in_zones, codes, "payment_type", "code")
     measured = named.with_columns(
         true_seconds(engine.seconds_between(pickup, dropoff), pickup, dropoff).alias("elapsed_seconds"),
         # As columns, so that what is made of them below names them: engines write out an expression at each mention.
-        _hundredths("fare_amount").alias("fare_hundredths"),
-        _hundredths("trip_distance").alias("distance_hundredths"),
+        hundredths("fare_amount").alias("fare_hundredths"),
+        hundredths("trip_distance").alias("distance_hundredths"),
     )
     return measured.with_columns(
         pickup.dt.date().alias("pickup_date"),
@@ -306,7 +244,7 @@ def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
         ratio(nw.col("fare_hundredths"), nw.col("distance_hundredths"), 10, 4).alias("fare_per_mile"),
         nw.sum_horizontal(*parts).alias("sum_of_parts"),
         (nw.col("pickup_zone_known") & nw.col("dropoff_zone_known")).alias("zones_known"),
-        nw.col(RESCUED).str.contains(_rescues_one_of(from_the_file)).fill_null(False).alias("rescues_a_value"),
+        nw.col(RESCUED).str.contains(rescues_one_of(from_the_file)).fill_null(False).alias("rescues_a_value"),
         nw.all_horizontal(
             *(fits_decimal(nw.col(name), 10, 2) for name in ("total_amount", *parts) if name != "fare_amount"),
             ignore_nulls=True,
@@ -353,27 +291,3 @@ def _refunds_as_charges(trips: Frame) -> Frame:
     return trips.filter(nw.col("total_amount") < 0).select(
         *(negated.get(name, nw.col(name)) for name in _RIDE_AND_AMOUNTS)
     )
-
-
-def _name_zone(trips: Frame, zones: Frame, end: str) -> Frame:
-    """Add borough and zone of the pickup or the dropoff, and whether the lookup knows it."""
-    borough, zone, known = f"{end}_borough", f"{end}_zone", f"{end}_zone_known"
-    named = zones.select(
-        nw.col("location_id"), nw.col("borough").alias(borough), nw.col("zone").alias(zone), nw.lit(True).alias(known)
-    )
-    joined = engine_of(trips).look_up(trips, named, f"{end}_location_id", "location_id")
-    return joined.with_columns(
-        nw.col(borough).fill_null(UNKNOWN),
-        nw.col(zone).fill_null(UNKNOWN),
-        (nw.col(known).fill_null(False) | nw.col(f"{end}_location_id").is_null()).alias(known),
-    )
-
-
-def _hundredths(name: str) -> nw.Expr:
-    """An amount in whole hundredths; null where it is too large, and so has no ratio worth having."""
-    return units(nw.when(fits_decimal(nw.col(name), 10, 2)).then(nw.col(name)), 2)
-
-
-def _rescues_one_of(names: Sequence[str]) -> str:
-    """A pattern for `_rescued_data` that holds a value of one of these columns, or a line that was too short."""
-    return f'"(?:{"|".join([*(name for name in names if name != RESCUED), LINE_KEY])})":'
