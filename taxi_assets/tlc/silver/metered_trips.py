@@ -254,26 +254,22 @@ def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
 
 def locate(trips: Frame) -> Frame:
     """Find the zones of coordinates, where these stand instead of zones."""
-    for end in ("pickup", "dropoff"):
-        zone, place = nw.col(f"{end}_location_id"), (f"{end}_longitude", f"{end}_latitude")
-        has_place = ~nw.col(place[0]).is_null() & ~nw.col(place[1]).is_null()
-        trips = trips.with_columns((~zone.is_null() | has_place).alias(f"{end}_place_given"))
-        if _any_row(trips.filter(has_place)):
-            found = f"{end}_zone_found"
+    has_place = {end: ~nw.col(f"{end}_longitude").is_null() & ~nw.col(f"{end}_latitude").is_null() for end in _ENDS}
+    # Files have coordinates or zones. Without any, which is soon told, nothing of the geometry is started.
+    with_places = trips.filter(nw.any_horizontal(*has_place.values(), ignore_nulls=False))
+    any_places = with_places.select(nw.len()).collect().item() > 0
+    for end in _ENDS:
+        zone = nw.col(f"{end}_location_id")
+        trips = trips.with_columns((~zone.is_null() | has_place[end]).alias(f"{end}_place_given"))
+        if any_places:
+            found, place = f"{end}_zone_found", (f"{end}_longitude", f"{end}_latitude")
             trips = engine_of(trips).with_computed(trips, found, place, zone_at)
-            trips = trips.with_columns(
-                nw.when(zone.is_null()).then(nw.col(found)).otherwise(zone).alias(f"{end}_location_id")
-            )
-    in_zones = (
-        ~(nw.col(f"{end}_place_given") & nw.col(f"{end}_location_id").is_null()) for end in ("pickup", "dropoff")
-    )
+            trips = trips.with_columns(nw.coalesce(zone, nw.col(found)).alias(f"{end}_location_id"))
+    in_zones = (~(nw.col(f"{end}_place_given") & nw.col(f"{end}_location_id").is_null()) for end in _ENDS)
     return trips.with_columns(nw.all_horizontal(*in_zones, ignore_nulls=False).alias("places_in_zones"))
 
 
-def _any_row(frame: Frame) -> bool:
-    return bool(frame.select(nw.len()).collect().item())
-
-
+_ENDS = ("pickup", "dropoff")
 _AMOUNTS = ("fare_amount", "total_amount")
 _RIDE_AND_AMOUNTS = (
     "vendor_id",
