@@ -49,6 +49,11 @@ TRIP: Final = {
     "dropoff_datetime": "tpep_dropoff_datetime",
     "pickup_location_id": "PULocationID",
     "dropoff_location_id": "DOLocationID",
+    # Of files until 2016-06, which had no locations.
+    "pickup_longitude": "pickup_longitude",
+    "pickup_latitude": "pickup_latitude",
+    "dropoff_longitude": "dropoff_longitude",
+    "dropoff_latitude": "dropoff_latitude",
     "rate_code_id": "RatecodeID",
     "payment_type": "payment_type",
     "passenger_count": "passenger_count",
@@ -75,6 +80,7 @@ CODES: Final = (
     "payment_type",
     "passenger_count",
 )
+COORDINATES: Final = ("pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude")
 AMOUNTS: Final = (*PARTS_OF_TOTAL, "total_amount", "trip_distance")
 RIDE: Final = ("vendor_id", "pickup_datetime", "dropoff_datetime", "pickup_location_id", "dropoff_location_id")
 QUARANTINING: Final = (
@@ -129,7 +135,7 @@ def bronze_trips(path: Path, month: date) -> pl.LazyFrame:
         .with_columns(
             # Strict: a code that doesn't fit ends the script.
             pl.col(CODES).cast(pl.Int32),
-            pl.col(*PARTS_OF_TOTAL, "trip_distance", "total_amount").cast(pl.Float64),
+            pl.col(*COORDINATES, *PARTS_OF_TOTAL, "trip_distance", "total_amount").cast(pl.Float64),
             pl.when(flag != "").then(flag).alias("store_and_fwd_flag"),
         )
         .select(*TRIP, *provenance(path, month))

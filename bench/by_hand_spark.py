@@ -62,11 +62,16 @@ PARTS_OF_TOTAL: Final = {
 }
 TIMES: Final = {"pickup_datetime": "tpep_pickup_datetime", "dropoff_datetime": "tpep_dropoff_datetime"}
 PLACES: Final = {"pickup_location_id": "PULocationID", "dropoff_location_id": "DOLocationID"}
+# Of files until 2016-06, which had no locations.
+COORDINATES: Final = {
+    f"{end}_{axis}": f"{end}_{axis}" for end in ("pickup", "dropoff") for axis in ("longitude", "latitude")
+}
 CODES: Final = {"rate_code_id": "RatecodeID", "payment_type": "payment_type", "passenger_count": "passenger_count"}
 TRIP: Final = {
     "vendor_id": "VendorID",
     **TIMES,
     **PLACES,
+    **COORDINATES,
     **CODES,
     "trip_distance": "trip_distance",
     **PARTS_OF_TOTAL,
@@ -77,7 +82,7 @@ TRIP: Final = {
 
 TYPES: Final = {
     **dict.fromkeys(("vendor_id", *PLACES, *CODES), "int"),
-    **dict.fromkeys(("trip_distance", *PARTS_OF_TOTAL, "total_amount"), "double"),
+    **dict.fromkeys((*COORDINATES, "trip_distance", *PARTS_OF_TOTAL, "total_amount"), "double"),
 }
 CHARGE: Final = ("vendor_id", *TIMES, *PLACES, "fare_amount", "total_amount")
 FLAGS: Final = ("is_duplicate", "is_repeat", "is_reversed")

@@ -57,6 +57,10 @@ class DeltaLocation:
             return _Table(self.uri, storage_options=dict(self.storage_options) or None)
         except TableNotFoundError:
             return None
+        except OSError as error:
+            raise LakeError(
+                f"The lake can't be reached at {self.uri}: {first_line(error)}. See that it is there, and may be read."
+            ) from error
         except DeltaError as error:
             raise LakeError(
                 f"The Delta table at {self.uri} can't be read: {first_line(error)}. Its log is damaged: look at the "

@@ -1,6 +1,7 @@
 """Code versions: what Dagster compares to say that an asset's code has changed since a partition was made.
 
-A version is a digest of the sources that decide an asset's values: its module, and what that imports from this package.
+A version is a digest of the sources that decide an asset's values: its module, what that imports from this package, and
+the data in the folders of both.
 Mechanisms aside: a change there would mark every table. Where one changes what tables hold, say so in the release, and
 materialize them again.
 """
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 _PACKAGE: Final = "taxi_assets"
+_DATA: Final = (".csv", ".zip")
 _MECHANISMS: Final = ("contracts", "engines", "lake", "landing", "errors", "settings")
 
 
@@ -22,8 +24,11 @@ _MECHANISMS: Final = ("contracts", "engines", "lake", "landing", "errors", "sett
 def code_version(module: str) -> str:
     """Digest a module's source together with the sources it builds on."""
     digest = hashlib.sha256()
-    for name in sorted(_sources(module, set())):
+    sources = sorted(_sources(module, set()))
+    for name in sources:
         digest.update(_source_of(name).encode())
+    for path in sorted({path for name in sources for path in _data_beside(name)}):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
@@ -38,6 +43,21 @@ def _sources(module: str, seen: set[str]) -> set[str]:
                 if _decides_values(name) and _is_module(name):
                     _sources(name, seen)
     return seen
+
+
+def _data_beside(module: str) -> list[Path]:
+    """List what stands in a module's folder, and in those below that are no packages, and isn't Python's."""
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        return []
+    folder = Path(spec.origin).parent
+    below = (each for each in folder.iterdir() if each.is_dir() and not (each / "__init__.py").exists())
+    return [
+        path
+        for place in (folder, *(each for each in below if each.name != "__pycache__"))
+        for path in place.iterdir()
+        if path.is_file() and path.suffix in _DATA
+    ]
 
 
 def _decides_values(name: str) -> bool:

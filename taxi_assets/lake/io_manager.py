@@ -63,8 +63,9 @@ class DeltaLakeIOManager(dg.IOManager):
         location = self._lake.location(contract)
         fingerprint = _plain((context.output_metadata or {}).get(SOURCE_FINGERPRINT))
         changes = Counter[str]()
-        for part in written if fingerprint else ():
-            changes.update(what_changed(contract, part, fingerprint))
+        with one_clear_failure(f"{contract.stored_as().key} is stored; comparing it with what it was before"):
+            for part in written if fingerprint else ():
+                changes.update(what_changed(contract, part, fingerprint))
         context.add_output_metadata(
             {
                 **changes,

@@ -14,6 +14,7 @@ import dagster as dg
 
 from taxi_assets.contracts import Contract, Frame, duplicated_keys, orphaned_keys, validate
 from taxi_assets.engines import Partition, read_notes
+from taxi_assets.errors import first_line
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key
@@ -109,8 +110,7 @@ def stored_checks(
         stored = Stored(lake.embedded(), partitions_def, context.partition_key)
         for key in sorted(context.selected_asset_check_keys):
             check = by_key[key]
-            with one_clear_failure(f"{check.contract.stored_as().key}: {check.name}"):
-                finding = check.find(stored)
+            finding = _find(check, stored)
             warns = finding.warns or not check.blocking
             yield dg.AssetCheckResult(
                 passed=finding.passed,
@@ -122,6 +122,17 @@ def stored_checks(
             )
 
     return run
+
+
+def _find(check: StoredCheck, stored: Stored) -> Finding:
+    """Look; what only warns, warns as well if it can't look, as when a month before has lost its file."""
+    try:
+        with one_clear_failure(f"{check.contract.stored_as().key}: {check.name}"):
+            return check.find(stored)
+    except Exception as error:
+        if check.blocking:
+            raise
+        return Finding(False, f"It couldn't be looked at: {first_line(error)}", {"error": type(error).__name__})
 
 
 def matches_contract(contract: type[Contract]) -> StoredCheck:

@@ -66,6 +66,8 @@ def peak(folder: Path, form: str, rows: int, end: str, letter: str) -> int:
     ],
     ids=["Parquet", "CSV", "CR alone", "Latin-1", "gzip"],
 )
-def test_a_file_of_five_times_the_rows_takes_no_more_memory(tmp_path: Path, form: str, end: str, letter: str) -> None:
+def test_reading_five_times_the_rows_takes_far_less_memory_than_holding_them(
+    tmp_path: Path, form: str, end: str, letter: str
+) -> None:
     short, long = (peak(tmp_path / name, form, rows, end, letter) for name, rows in (("a", ROWS), ("b", 5 * ROWS)))
     assert long < short + SPARE_MB

@@ -65,6 +65,16 @@ def test_a_changed_source_changes_the_versions_of_what_builds_on_it(
     assert {name for name in before if before[name] != after[name]} == tables
 
 
+def test_changed_data_changes_the_versions_of_the_tables_in_its_folder(package: Path) -> None:
+    (package / "names").mkdir()
+    data = package / "names" / "columns.csv"
+    data.write_text("a,b\n")
+    before = versions()
+    data.write_text("a,c\n")
+    after = versions()
+    assert {name for name in before if before[name] != after[name]} == set(before)
+
+
 @pytest.mark.usefixtures("package")
 def test_an_unchanged_source_keeps_its_version() -> None:
     assert versions() == versions()

@@ -441,6 +441,11 @@ def test_a_trip_across_a_change_of_the_clock_lasts_as_long_as_it_truly_did(engin
         # 1:00 to 2:00 comes twice.
         (in_november((3, 0, 50), (3, 2, 10)), 140),
         (in_november((3, 2, 0), (3, 2, 10)), 10),
+        # Over midnight, into the night and out of it.
+        (in_november((2, 23, 30), (3, 2, 30)), 240),
+        (in_november((3, 0, 30), (4, 0, 30)), 25 * 60),
+        (in_november((2, 23, 30), (3, 0, 30)), 60),
+        ({"pickup_datetime": datetime(2024, 3, 9, 23, 30), "dropoff_datetime": datetime(2024, 3, 10, 3, 30)}, 180),
         # A week before no clock changes.
         ({"pickup_datetime": datetime(2024, 3, 3, 1, 50), "dropoff_datetime": datetime(2024, 3, 3, 3, 10)}, 80),
         ({"pickup_datetime": datetime(2024, 10, 27, 0, 50), "dropoff_datetime": datetime(2024, 10, 27, 2, 10)}, 80),

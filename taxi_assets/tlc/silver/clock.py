@@ -6,6 +6,7 @@ when 1:00 to 2:00 comes twice (15 U.S.C. 260a). TLC's files begin in 2009.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import narwhals.stable.v1 as nw
@@ -39,13 +40,19 @@ def true_seconds(clock_seconds: nw.Expr, pickup: nw.Expr, dropoff: nw.Expr) -> n
     Where only one end lies in the repeated hour it can't be known which of the two it was, nor for a trip of less than
     an hour within it that ends later than it begins: what the clock shows stands.
     """
-    went_back = in_repeated_hour(pickup, dropoff) | (
-        _is_autumn_night(pickup) & (pickup.dt.hour() < _REPEATED_HOUR) & (dropoff.dt.hour() > _REPEATED_HOUR)
-    )
-    went_forward = _is_spring_night(pickup) & (pickup.dt.hour() < _MISSING_HOUR) & (dropoff.dt.hour() > _MISSING_HOUR)
-    same_day = pickup.dt.date() == dropoff.dt.date()
-    hours = nw.when(same_day & went_back).then(1).otherwise(nw.when(same_day & went_forward).then(-1).otherwise(0))
+    later = pickup.dt.date() < dropoff.dt.date()
+    went_back = in_repeated_hour(pickup, dropoff) | _spans(_is_autumn_night, _REPEATED_HOUR, pickup, dropoff, later)
+    went_forward = _spans(_is_spring_night, _MISSING_HOUR, pickup, dropoff, later)
+    hours = nw.when(went_back).then(1).otherwise(nw.when(went_forward).then(-1).otherwise(0))
     return clock_seconds + hours * _SECONDS_AN_HOUR
+
+
+def _spans(
+    is_night: Callable[[nw.Expr], nw.Expr], hour: int, pickup: nw.Expr, dropoff: nw.Expr, later: nw.Expr
+) -> nw.Expr:
+    """True for a trip with all of an hour of some night in it; both ends may be of that date, or one of another."""
+    before, after = pickup.dt.hour() < hour, dropoff.dt.hour() > hour
+    return (is_night(pickup) & before & (after | later)) | (is_night(dropoff) & after & (before | later))
 
 
 def _is_spring_night(time: nw.Expr) -> nw.Expr:

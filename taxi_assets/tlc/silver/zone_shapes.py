@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +22,8 @@ _WGS_84: Final = "EPSG:4326"
 # About a street block. Nine places in ten lie in a cell that lies in one zone, and need no look at its shape.
 _CELL_DEGREES: Final = 0.001
 _NOWHERE: Final = 0
+# Polars asks from several threads, and each would read the shapefile for itself.
+_LOCK: Final = Lock()
 _SHARED: Final = -1
 
 _Ids = npt.NDArray[np.int32]
@@ -32,7 +35,9 @@ def zone_at(longitude: _Degrees, latitude: _Degrees) -> np.ma.MaskedArray[Any, A
     if np.isnan(longitude).all():
         found = np.full(len(longitude), _NOWHERE, dtype=np.int32)
     else:
-        found = _zones().at(longitude, latitude)
+        with _LOCK:
+            zones = _zones()
+        found = zones.at(longitude, latitude)
     return np.ma.MaskedArray(found, found == _NOWHERE)
 
 
