@@ -160,7 +160,11 @@ def zones(engine: Engine = POLARS) -> Frame:
 
 def enriched(service: Service, rows: Sequence[dict[str, Any]], month: Month = MONTH, engine: Engine = POLARS) -> Frame:
     """Return trips with all that silver and its rules need."""
-    stored, lookup = bronze(service, rows, month, engine), zones(engine)
+    return transformed(service, bronze(service, rows, month, engine), zones(engine))
+
+
+def transformed(service: Service, stored: Frame, lookup: Frame) -> Frame:
+    """Do to bronze rows what the service's silver asset does before they are judged."""
     if service is Service.FHV:
         return fhv_trips.with_bases(for_hire_trips.enrich(stored, lookup))
     if service is Service.FHVHV:

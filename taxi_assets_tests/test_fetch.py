@@ -531,6 +531,17 @@ def test_a_redirect_in_circles_fails_without_showing_where_it_led(landing: Landi
     assert "secret" not in outcome.says
 
 
+@pytest.mark.parametrize("place", ["http://[::1", "http://localhost:99999/", "http://.x..y/"])
+def test_a_redirect_to_no_address_fails_that_file_alone(
+    landing: Landing, server: MisbehavingServer, place: str
+) -> None:
+    server.plan(PATH, status(302, Location=place))
+    outcome = fetch_one(landing, server)
+    assert outcome.state == "failed"
+    assert "redirects" in outcome.says
+    assert place not in outcome.says
+
+
 # --- bodies that aren't the file
 
 

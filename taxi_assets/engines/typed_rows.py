@@ -71,8 +71,7 @@ def typed(
     targets = {field.name: field.dtype.narwhals for field in contract.columns()}
     values, losses = [], []
     for name, canonical in mapped.items():
-        said = _say(pl.col(name), schema[name], targets[canonical], (words or {}).get(canonical, {}))
-        value = _parse(said, schema[name], targets[canonical])
+        value = _say(pl.col(name), schema[name], targets[canonical], (words or {}).get(canonical, {}))
         values.append(value.alias(canonical))
         if not _always_fits(schema[name], targets[canonical]):
             losses.append(_Loss(name, canonical, _is_present(name, schema[name], targets[canonical]) & value.is_null()))
@@ -102,16 +101,16 @@ def _key_of_stranger(name: str, ours: Collection[str]) -> str:
 
 
 def _say(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype, words: Mapping[str, str]) -> pl.Expr:
-    """Put in the place of a word what it stands for; other values stay. Numbers are no words for numbers."""
-    if not words or dtype.is_nested() or not (dtype == pl.String or target == nw.String):
-        return value
-    text = value.cast(pl.String)
+    """Parse a column, with what its words stand for in their place. Numbers are no words for numbers."""
+    if not words or dtype.is_nested() or dtype == pl.Binary or not (dtype == pl.String or target == nw.String):
+        return _parse(value, dtype, target)
+    text = (value.fill_nan(None) if dtype.is_float() else value).cast(pl.String)
     word = text.str.strip_chars().str.to_lowercase()
     meanings = [
         pl.when(word.is_in([word_ for word_, meant in words.items() if meant == meaning])).then(pl.lit(meaning))
         for meaning in dict.fromkeys(words.values())
     ]
-    return pl.coalesce(*meanings, text)
+    return _parse(pl.coalesce(*meanings, text), pl.String(), target)
 
 
 def _parse(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 import requests
+import urllib3
 
 from taxi_assets.errors import FetchError
 
@@ -136,6 +137,9 @@ def _attempt(
         if any(isinstance(link, ssl.SSLCertVerificationError) for link in _links(error)):
             raise FetchError(f"{url}: the server's certificate isn't trusted. See TAXI_FETCH__ADDRESS.") from error
         raise _TryAgainError(_problem(error, server.timeout)) from error
+    except (ValueError, urllib3.exceptions.HTTPError) as error:
+        # Not shown: it holds where a redirect led, which may be signed.
+        raise FetchError(f"{url}: the server redirects to what is no address. See TAXI_FETCH__ADDRESS.") from error
 
 
 def _require_a_file(response: requests.Response, url: str, stem: Path) -> None:

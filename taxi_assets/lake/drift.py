@@ -16,6 +16,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.delta_log import partition_text
+from taxi_assets.engines.typed_rows import Provenance
 from taxi_assets.lake.metadata import SOURCE_COLUMNS, UNKNOWN_COLUMNS, example_table
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 
@@ -55,9 +56,11 @@ def no_vanished_columns(contract: type[Contract]) -> StoredCheck:
     def compare(stored: Stored, earlier: Sequence[Stored]) -> Finding:
         had = {one.key: one.filled_columns(contract) for one in earlier}
         filled = stored.filled_columns(contract)
+        # That nothing had to be rescued is no loss.
+        of_file = [name for name in contract.column_names() if name not in Provenance.column_names()]
         vanished = {
             column: [key for key, columns in had.items() if column in columns]
-            for column in contract.column_names()
+            for column in of_file
             if column not in filled and any(column in columns for columns in had.values())
         }
         says = f"Without any value: {_listed(vanished)}." if vanished else "No column has lost its values."

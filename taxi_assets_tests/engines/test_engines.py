@@ -516,7 +516,7 @@ def odd_sales(day: date, by: Engine) -> nw.LazyFrame[Any]:
 
 @pytest.mark.full
 @pytest.mark.parametrize("first", ["polars", "spark"])
-def test_engines_replace_and_read_each_others_partitions_in_turn(
+def test_polars_and_spark_replace_and_read_each_others_partitions_in_turn(
     spark: Engine, at: DeltaLocation, tmp_path: Path, first: str
 ) -> None:
     in_turn = [POLARS, spark] if first == "polars" else [spark, POLARS]
@@ -538,7 +538,7 @@ def test_engines_replace_and_read_each_others_partitions_in_turn(
 
 @pytest.mark.full
 @pytest.mark.parametrize("first", ["polars", "spark"])
-def test_engines_upsert_each_others_rows_in_turn(spark: Engine, at: DeltaLocation, first: str) -> None:
+def test_polars_and_spark_upsert_each_others_rows_in_turn(spark: Engine, at: DeltaLocation, first: str) -> None:
     one, other = (POLARS, spark) if first == "polars" else (spark, POLARS)
 
     one.upsert(Shops, at, shops((1, "a", MONDAY), (2, "b", MONDAY), by=one))
@@ -568,7 +568,7 @@ def at_the_same_time(*writers: Callable[[], Any]) -> list[Any]:
 
 
 @pytest.mark.full
-def test_writers_of_different_partitions_at_the_same_time_lose_nothing_of_a_new_table(
+def test_writes_of_different_partitions_by_polars_and_spark_at_once_lose_nothing_of_a_new_table(
     spark: Engine, at: DeltaLocation
 ) -> None:
     days = [date(2024, 1, number) for number in range(1, 7)]
@@ -588,7 +588,7 @@ def test_writers_of_different_partitions_at_the_same_time_lose_nothing_of_a_new_
 
 
 @pytest.mark.full
-def test_upserts_of_different_keys_at_the_same_time_lose_nothing_of_a_new_table(
+def test_upserts_of_different_keys_by_polars_and_spark_at_once_lose_nothing_of_a_new_table(
     spark: Engine, at: DeltaLocation
 ) -> None:
     writers = [spark, POLARS, spark, POLARS]
@@ -606,7 +606,7 @@ def test_upserts_of_different_keys_at_the_same_time_lose_nothing_of_a_new_table(
 
 
 @pytest.mark.full
-def test_a_write_that_another_writer_came_in_between_is_done_again(
+def test_a_write_of_spark_that_another_writer_came_in_between_is_done_again(
     spark: Engine, at: DeltaLocation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pyspark.sql import functions

@@ -247,6 +247,13 @@ def test_a_parquet_files_numbers_for_shared_rides_are_the_csvs(tmp_path: Path) -
         (Service.FHVHV, FHV_2019, LAYOUTS[Service.FHV, "2020-01"][1], "are those of fhv trips, not of fhvhv"),
         (Service.FHV, FHVHV_TODAY, LAYOUTS[Service.FHVHV, "2021-01"][1], "are those of fhvhv trips, not of fhv"),
         (Service.GREEN, FHVHV_TODAY, LAYOUTS[Service.FHVHV, "2021-01"][1], "are those of fhvhv trips, not of green"),
+        # A column that is new to all of us hides nothing.
+        (
+            Service.FHV,
+            f"{FHVHV_TODAY},new_fee",
+            f"{LAYOUTS[Service.FHVHV, '2021-01'][1]},0.5",
+            "are those of fhvhv trips, not of fhv",
+        ),
         (Service.FHV, "base,pickup_datetime", "B00001,2020-01-01", "dispatching_base_num"),
         (Service.FHVHV, FHVHV_2019.removesuffix(",DOLocationID,SR_Flag"), "HV0003,B1,,,1", "dolocationid"),
     ],

@@ -50,6 +50,7 @@ def of(service: Service) -> dict[str, Example]:
         "pickup_before_dropoff": Example(usual(dropoff_datetime=NOON, trip_time=0)),
         "not_an_exact_duplicate": Example(usual(), before=(usual(),)),
         "known_zones": Example(usual(dropoff_location_id=270)),
+        "plausible_duration": Example(usual(dropoff_datetime=after(24 * 60 + 1), trip_time=24 * 3_600 + 60)),
         "times_exist": Example(
             usual(
                 pickup_datetime=datetime(2024, 3, 10, 2, 30),
@@ -124,6 +125,16 @@ def test_every_rule_has_its_example_and_says_why_it_is_there(service: Service) -
         assert 0 <= rule.tolerance < PUBLISH_LIMIT, rule.name
 
 
+def test_of_two_bases_one_that_stands_alone_dispatched_the_trip(engine: Engine) -> None:
+    pairs = [("B00001", "b00002 "), ("B00001", None), (None, " b00002"), (None, None)]
+    rows = [USUAL[Service.FHV](dispatching_base_num=one, second_base_num=other) for one, other in pairs]
+
+    found = collected(enriched(Service.FHV, rows, engine=engine)).sort("source_row")
+
+    bases = [("B00001", "B00002"), ("B00001", None), ("B00002", None), (None, None)]
+    assert found.select("dispatching_base", "second_base").rows() == bases
+
+
 @pytest.mark.fast
 def test_these_rules_report_a_row_and_keep_it() -> None:
     reported = {
@@ -131,9 +142,10 @@ def test_these_rules_report_a_row_and_keep_it() -> None:
     }
     assert reported == {
         # Equal rows of fhv have a base and a minute, often no more: they are no proof of a row sent twice.
-        Service.FHV: {"known_zones", "times_exist", "not_an_exact_duplicate"},
+        Service.FHV: {"known_zones", "plausible_duration", "times_exist", "not_an_exact_duplicate"},
         Service.FHVHV: {
             "known_zones",
+            "plausible_duration",
             "times_exist",
             "positive_trip_distance",
             "requested_before_on_scene_before_pickup",

@@ -75,6 +75,7 @@ EXAMPLES = {
     "known_zones": Example(trip(dropoff_location_id=270)),
     "coordinates_in_a_zone": Example(trip(pickup_location_id=None, pickup_longitude=0.0, pickup_latitude=0.0)),
     "times_exist": Example(trip(**in_march((2, 30), (3, 10)))),
+    "plausible_duration": Example(trip(dropoff_datetime=datetime(3019, 2, 5))),
     "known_payment_type": Example(trip(payment_type=9)),
     "plausible_passenger_count": Example(trip(passenger_count=7)),
     "total_is_sum_of_parts": Example(trip(total_amount=20.01)),
@@ -312,7 +313,9 @@ def claims(service: Service) -> dict[str, list[Case]]:
             ({"dropoff_datetime": NOON}, {"pickup_before_dropoff"}),
             ({"dropoff_datetime": NOON + timedelta(microseconds=1)}, set()),
             ({"dropoff_datetime": NOON + timedelta(seconds=72)}, set()),
-            ({"dropoff_datetime": datetime(9999, 12, 31, 23, 59, 59, 999_999)}, set()),
+            ({"dropoff_datetime": NOON + timedelta(days=1)}, set()),
+            ({"dropoff_datetime": NOON + timedelta(days=1, seconds=1)}, {"plausible_duration"}),
+            ({"dropoff_datetime": datetime(9999, 12, 31, 23, 59, 59, 999_999)}, {"plausible_duration"}),
         ],
         "only in autumn's repeated hour may a trip end before it begins": [
             (in_november(pickup, dropoff), {"pickup_before_dropoff"} if minutes is None else set())

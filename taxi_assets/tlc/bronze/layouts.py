@@ -112,8 +112,7 @@ def apply_layout(source: Source, service: Service, month: Month, contract: type[
     """
     applied = _apply(source.columns, service, month, contract)
     missing = _missing(applied, service)
-    if missing or applied.unknown:
-        _refuse_another_services(source, service, month)
+    _refuse_another_services(source, service, month, applied, missing=bool(missing))
     if missing:
         expected = "; ".join(" or ".join(_names_in_files(each, service) for each in entry) for entry in missing)
         raise source.file.unusable(
@@ -169,14 +168,18 @@ def _missing(applied: Applied, service: Service) -> list[Sequence[Sequence[str]]
     return [entry for entry in NEEDED[service] if not any(there.issuperset(columns) for columns in entry)]
 
 
-def _refuse_another_services(source: Source, service: Service, month: Month) -> None:
-    for other in NEEDED:
-        applied = _apply(source.columns, other, month, None)
-        if other is not service and not applied.unknown and not _missing(applied, other):
-            raise source.file.unusable(
-                f"its columns are those of {other} trips, not of {service}",
-                f"Put it into landing under a name that begins with {other}_tripdata_.",
-            )
+def _refuse_another_services(
+    source: Source, service: Service, month: Month, applied: Applied, *, missing: bool
+) -> None:
+    """Raise LandingError if another service knows more of the columns, and misses none: a few may be new to both."""
+    others = {other: _apply(source.columns, other, month, None) for other in NEEDED if other is not service}
+    whole = {other: len(found.unknown) for other, found in others.items() if not _missing(found, other)}
+    other = min(whole, key=lambda each: whole[each], default=None)
+    if other is not None and (whole[other], False) < (len(applied.unknown), missing):
+        raise source.file.unusable(
+            f"its columns are those of {other} trips, not of {service}",
+            f"Put it into landing under a name that begins with {other}_tripdata_.",
+        )
 
 
 def _names_in_files(columns: Sequence[str], service: Service) -> str:

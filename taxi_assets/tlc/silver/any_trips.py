@@ -15,6 +15,7 @@ from taxi_assets.engines.typed_rows import LINE_KEY, RESCUED
 from taxi_assets.tlc.silver.clock import in_missing_hour, in_repeated_hour
 from taxi_assets.vocabulary import UNKNOWN
 
+SECONDS_A_DAY = 24 * 60 * 60
 PUBLISH_LIMIT = 0.5
 """More than half of a month's rows bad, and the file isn't what its name says."""
 
@@ -82,6 +83,17 @@ class AnyTrips(Contract):
     def times_exist(cls, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
         """Neither time lies in the hour that the clock skips in spring."""
         return ~(in_missing_hour(pickup) | in_missing_hour(dropoff))
+
+    @rule(
+        "dropoff_datetime", "elapsed_seconds",
+        why="A dropoff in another year is a clock's fault; one such trip decides an average duration.",
+        source="Longer than a driver may work in a day; meters that nobody stops run for up to 24 hours.",
+        tolerance=0.001,
+        quarantines=False,
+    )  # fmt: skip
+    def plausible_duration(cls, _dropoff: nw.Expr, seconds: nw.Expr) -> nw.Expr:
+        """The trip lasts at most a day."""
+        return seconds <= SECONDS_A_DAY
 
 
 def columns_of_the_file(trips: Frame) -> list[str]:

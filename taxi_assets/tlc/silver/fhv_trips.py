@@ -92,7 +92,10 @@ def fhv_trips(trips: Frame, zones: Frame) -> Frame:
 
 
 def with_bases(trips: Frame) -> Frame:
-    """Add to enriched trips the bases that only this service names."""
+    """Add to enriched trips the bases that only this service names; one that stands alone dispatched the trip."""
+    second = registered("second_base_num")
     return trips.with_columns(
-        registered("second_base_num").alias("second_base"), registered("affiliated_base_num").alias("affiliated_base")
+        nw.coalesce(nw.col("dispatching_base"), second).alias("dispatching_base"),
+        nw.when(~nw.col("dispatching_base").is_null()).then(second).alias("second_base"),
+        registered("affiliated_base_num").alias("affiliated_base"),
     )
