@@ -217,10 +217,11 @@ def _a_year_before(month: Month) -> Month:
 
 def _failed(instance: dg.DagsterInstance, states: Iterable[CheckState]) -> set[ServiceMonth]:
     """Find the months whose last run failed: a run that is to store a table plans the table's checks first of all."""
-    shared = set(keys_for([]))
     last: dict[ServiceMonth, CheckState] = {}
     for state in states:
-        for service in _services_of(state.key.asset_key) if state.key.asset_key not in shared else ():
+        services = _services_of(state.key.asset_key)
+        # A table of several services tells of none of them alone.
+        for service in services if len(services) == 1 else ():
             key = (service, Month.parse(state.partition_key))
             last[key] = max(last.get(key, state), state, key=lambda known: known.place)
     failed = not_made_good(instance, {state.run_id for state in last.values()})

@@ -50,7 +50,7 @@ def true_seconds(clock_seconds: nw.Expr, pickup: nw.Expr, dropoff: nw.Expr) -> n
 def _spans(
     is_night: Callable[[nw.Expr], nw.Expr], hour: int, pickup: nw.Expr, dropoff: nw.Expr, later: nw.Expr
 ) -> nw.Expr:
-    """True for a trip with all of an hour of some night in it; both ends may be of that date, or one of another."""
+    """True for a trip with all of an hour of some night in it, of which at least one end is of the night's date."""
     before, after = pickup.dt.hour() < hour, dropoff.dt.hour() > hour
     return (is_night(pickup) & before & (after | later)) | (is_night(dropoff) & after & (before | later))
 
