@@ -14,8 +14,8 @@ from pathlib import Path
 
 import narwhals.stable.v1 as nw
 
-# Polars reads four row groups ahead, which takes a quarter more memory of a wide table and no less time. It looks at
-# this when it reads.
+# Polars reads several row groups ahead: of 20 million wide rows that took an eighth more memory, and no less time. It
+# looks at this when it reads.
 os.environ.setdefault("POLARS_ROW_GROUP_PREFETCH_SIZE", "1")
 
 from taxi_assets.contracts import Frame
