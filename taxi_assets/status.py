@@ -1,7 +1,7 @@
 """A year in one picture: what has become of each month of each service, from landed file to stored table.
 
 `cell_of` is pure: what is known of a month, to one word. Around it stand gathering the facts, each source asked once
-for all months, and the picture as the UI shows it; cli.py shows it on a terminal. What counts as done is decided in
+for all months, and the picture as the UI shows it; cli/ shows it on a terminal. What counts as done is decided in
 tlc/month_records.py, for the sensor and for this.
 """
 

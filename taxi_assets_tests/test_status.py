@@ -11,7 +11,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from taxi_assets.cli import _STATUS_STYLES
+from taxi_assets.cli.terminal import STATUS_STYLES
 from taxi_assets.definitions import build_defs
 from taxi_assets.landing import LandedFile
 from taxi_assets.months import Month
@@ -89,7 +89,7 @@ def test_a_file_that_is_there_early_has_landed() -> None:
 
 
 def test_every_state_has_a_meaning_and_a_colour() -> None:
-    assert set(MEANINGS) == set(State) <= set(_STATUS_STYLES)
+    assert set(MEANINGS) == set(State) <= set(STATUS_STYLES)
 
 
 # Which months

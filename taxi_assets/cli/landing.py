@@ -1,0 +1,131 @@
+"""What brings files into landing: `sample` and `fetch`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from taxi_assets.cli.terminal import DONE, FAILED, Json, Months, app, err, out, plain
+from taxi_assets.errors import TaxiAssetsError, UsageError
+from taxi_assets.months import Month, parse_months
+from taxi_assets.vocabulary import Service
+
+if TYPE_CHECKING:
+    from taxi_assets.fetch import Fetched, Wanted
+
+_ZONES = "zones"
+_STATE_STYLES = {"fetched": "green", "unchanged": "dim", "not published": "yellow", "failed": "red"}
+
+
+@app.command()
+def sample(
+    months: Months,
+    service: Annotated[
+        list[Service] | None, typer.Option(help="Only this service; can be repeated. Otherwise all of that month.")
+    ] = None,
+    rows: Annotated[int, typer.Option(min=1, max=20_000_000, help="Rows a month and service.")] = 50_000,
+    seed: Annotated[int, typer.Option(help="Another number, other trips.")] = 0,
+    landing: Annotated[Path | None, typer.Option(help="Folder to write to, instead of the setting's landing.")] = None,
+) -> None:
+    """Write made-up months in TLC's own layout, with known faults planted, into landing."""
+    from taxi_assets.sample import NOTE, services_of, write_month
+    from taxi_assets.settings import Settings
+
+    folder = landing or Path(_local(Settings.load().landing_root))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder} can't be made: {error.strerror}. Name a folder: --landing FOLDER.") from error
+    wanted = [(chosen, month) for month in parse_months(months) for chosen in service or services_of(month)]
+    _refuse_to_replace(folder, wanted)
+    for chosen, month in wanted:
+        with err.status(f"Making {rows:,} rows of {chosen} {month}"):
+            planted = write_month(folder, chosen, month, rows, seed=seed)
+        faults = sum(planted.counts.values())
+        out.print(f"{planted.path}: {rows:,} rows, {faults:,} faults planted", highlight=False)
+    out.print(f"What was planted is listed in {folder / NOTE}.", highlight=False)
+
+
+@app.command()
+def fetch(
+    service: Annotated[str, typer.Argument(metavar="SERVICE", help=f"{', '.join(Service)}; or {_ZONES}: the lookup.")],
+    months: Annotated[list[str] | None, typer.Argument(help="Months, as elsewhere; the zone lookup has none.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=16, help="Files that are fetched at once.")] = 4,
+    json_: Json = False,
+) -> None:
+    """Fetch TLC's files into landing: the whole of each or nothing, and none that is there and unchanged.
+
+    What breaks off is resumed by the next fetch. A month that TLC hasn't published yet is no failure.
+    """
+    wanted = _wanted(service, months or [])
+    from taxi_assets import fetch as fetching
+    from taxi_assets.fetch.progress import Bars
+    from taxi_assets.places import landing_of
+    from taxi_assets.settings import Settings
+
+    settings = Settings.load()
+    landing, server = landing_of(settings), fetching.Server(**settings.fetch.model_dump())
+    outcomes = {}
+    try:
+        with (
+            Bars(out if out.is_terminal and not json_ else err, len(wanted)) as bars,
+            closing(fetching.fetch(wanted, landing, server, jobs=jobs, on_bytes=bars.on_bytes)) as ended,
+        ):
+            for outcome in ended:
+                outcomes[outcome.name] = outcome
+                bars.ended(outcome.name)
+                if not json_:
+                    _show_fetched(outcome)
+    except KeyboardInterrupt:
+        raise TaxiAssetsError(
+            "Interrupted. Files that were done stand whole in landing; fetch again, and the others go on from here."
+        ) from None
+    if json_:
+        out.print_json(json.dumps([dataclasses.asdict(outcomes[file.name]) for file in wanted]))
+    raise typer.Exit(FAILED if any(outcome.state == "failed" for outcome in outcomes.values()) else DONE)
+
+
+def _wanted(service: str, months: Sequence[str]) -> list[Wanted]:
+    known = [*Service, _ZONES]
+    if service not in known:
+        raise UsageError(f"There is no service '{service}'. There are: {', '.join(known)}.")
+    if service == _ZONES and months:
+        raise UsageError("The zone lookup is one file for all months: taxi-assets fetch zones")
+    if service != _ZONES and not months:
+        raise UsageError(f"Which months? One, or several: taxi-assets fetch {service} 2024-01:2024-06")
+    parsed = parse_months(months)
+    from taxi_assets.fetch import Wanted
+
+    return [Wanted.trips(Service(service), month) for month in parsed] or [Wanted.zones()]
+
+
+def _show_fetched(outcome: Fetched) -> None:
+    size = "" if outcome.size is None else f"  {outcome.size / 1e6:,.1f} MB, {outcome.seconds:.1f} s"
+    style = _STATE_STYLES[outcome.state]
+    out.print(f"{outcome.name}  [{style}]{outcome.state}[/]{size}", highlight=False)
+    if outcome.says:
+        out.print(f"    [red]{plain(outcome.says)}[/red]", highlight=False)
+
+
+def _refuse_to_replace(folder: Path, wanted: Sequence[tuple[Service, Month]]) -> None:
+    from taxi_assets.sample import read_planted
+
+    samples = read_planted(folder)
+    names = [f"{service}_tripdata_{month}.parquet" for service, month in wanted]
+    real = [name for name in names if (folder / name).exists() and name not in samples]
+    if real:
+        raise UsageError(
+            f"{folder} holds {', '.join(real)}, which is no sample. Nothing was written; name another folder."
+        )
+
+
+def _local(root: str) -> str:
+    if "://" in root:
+        raise UsageError(f"Sample files are written to a folder, and landing is {root}. Name one: --landing FOLDER.")
+    return root
