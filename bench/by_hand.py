@@ -102,6 +102,8 @@ RULES: Final = (
     "total_is_sum_of_parts",
     "plausible_speed",
     "not_reversed",
+    "times_exist",
+    "plausible_duration",
 )
 ZONES: Final = {"location_id": "LocationID", "borough": "Borough", "zone": "Zone", "service_zone": "service_zone"}
 
@@ -166,6 +168,12 @@ def in_repeated_hour() -> pl.Expr:
     )
 
 
+def in_missing_hour(time: pl.Expr) -> pl.Expr:
+    """Between 2:00 and 3:00 on the second Sunday of March, when the clock skips that hour."""
+    night = (time.dt.month() == 3) & time.dt.day().is_between(8, 14) & (time.dt.weekday() == 7)
+    return night & (time.dt.hour() == 2)
+
+
 def elapsed_seconds() -> pl.Expr:
     return (dropoff - pickup).dt.total_seconds() + 3600 * in_repeated_hour().cast(pl.Int64)
 
@@ -191,6 +199,8 @@ def rules_of_a_row(month: date, zones: pl.DataFrame) -> dict[str, pl.Expr]:
         "plausible_passenger_count": pl.col("passenger_count").is_between(1, 6),
         "total_is_sum_of_parts": (total - pl.sum_horizontal(PARTS_OF_TOTAL)).abs() < 0.005,
         "plausible_speed": distance * 3600 <= pl.when(seconds > 0).then(seconds) * 100,
+        "times_exist": ~(in_missing_hour(pickup) | in_missing_hour(dropoff)),
+        "plausible_duration": seconds <= 86_400,
     }
 
 
@@ -201,7 +211,7 @@ def judge(trips: pl.LazyFrame, zones: pl.DataFrame, month: date) -> pl.DataFrame
     """
     refund = (*RIDE, (0 - fare).alias("fare_amount"), (0 - total).alias("total_amount"))
     bits = [
-        (~holds).fill_null(False).cast(pl.UInt16) * bit_of(name) for name, holds in rules_of_a_row(month, zones).items()
+        (~holds).fill_null(False).cast(pl.UInt32) * bit_of(name) for name, holds in rules_of_a_row(month, zones).items()
     ]
     rows, refunds = pl.collect_all([
         trips.select(
@@ -216,8 +226,8 @@ def judge(trips: pl.LazyFrame, zones: pl.DataFrame, month: date) -> pl.DataFrame
     is_duplicate = ~rows["row"].is_first_distinct()
     return rows.select(
         pl.col("broken")
-        | is_duplicate.cast(pl.UInt16) * bit_of("not_an_exact_duplicate")
-        | is_reversed.cast(pl.UInt16) * bit_of("not_reversed"),
+        | is_duplicate.cast(pl.UInt32) * bit_of("not_an_exact_duplicate")
+        | is_reversed.cast(pl.UInt32) * bit_of("not_reversed"),
         is_repeat=~pl.col("times").is_first_distinct(),
         is_reversed=is_reversed,
     )

@@ -168,7 +168,15 @@ def warning_rules(known_zones: Iterable[int]) -> dict[str, str]:
         "total_is_sum_of_parts": f"abs(total_amount - ({sum_of_parts})) < 0.005D",
         "plausible_speed": "trip_distance * 3600 <= IF(seconds > 0, seconds, NULL) * 100",
         "not_reversed": "NOT is_reversed",
+        "times_exist": all_of(f"NOT {in_missing_hour(time)}" for time in TIMES),
+        "plausible_duration": "seconds <= 86400",
     }
+
+
+def in_missing_hour(time: str) -> str:
+    """Between 2:00 and 3:00 on the second Sunday of March, when the clock skips that hour."""
+    night = f"month({time}) = 3 AND day({time}) BETWEEN 8 AND 14 AND weekday({time}) = 6"
+    return f"({night} AND hour({time}) = 2)"
 
 
 def all_of(rules: Iterable[str]) -> str:

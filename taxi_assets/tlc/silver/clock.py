@@ -6,23 +6,29 @@ when 1:00 to 2:00 comes twice (15 U.S.C. 260a). TLC's files begin in 2009.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Final
 
 import narwhals.stable.v1 as nw
 
-from taxi_assets.engines import iso_weekday
-
 _SECONDS_AN_HOUR: Final = 3600
-_SUNDAY: Final = 7
-_MARCH, _NOVEMBER = 3, 11
 _MISSING_HOUR: Final = 2
 _REPEATED_HOUR: Final = 1
 
 
+def _sundays(month: int, *, week: int) -> list[date]:
+    firsts = [date(year, month, 7 * week - 6) for year in range(2007, 2100)]
+    return [first + timedelta(days=6 - first.weekday()) for first in firsts]
+
+
+# As dates to be looked up, which costs an engine less than to ask of every row for its month, day and weekday.
+_SPRING_NIGHTS: Final = _sundays(3, week=2)
+_AUTUMN_NIGHTS: Final = _sundays(11, week=1)
+
+
 def in_missing_hour(time: nw.Expr) -> nw.Expr:
     """True for a time that no clock in New York ever showed: it was skipped in spring."""
-    return _is_spring_night(time) & (time.dt.hour() == _MISSING_HOUR)
+    return time.dt.date().is_in(_SPRING_NIGHTS) & (time.dt.hour() == _MISSING_HOUR)
 
 
 def in_repeated_hour(pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
@@ -31,7 +37,7 @@ def in_repeated_hour(pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
     Only a trip whose both ends lie in the repeated hour can.
     """
     within = (pickup.dt.hour() == _REPEATED_HOUR) & (dropoff.dt.hour() == _REPEATED_HOUR)
-    return (dropoff < pickup) & within & (dropoff.dt.date() == pickup.dt.date()) & _is_autumn_night(pickup)
+    return (dropoff < pickup) & within & (dropoff.dt.date() == pickup.dt.date()) & pickup.dt.date().is_in(_AUTUMN_NIGHTS)
 
 
 def true_seconds(clock_seconds: nw.Expr, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
@@ -41,28 +47,14 @@ def true_seconds(clock_seconds: nw.Expr, pickup: nw.Expr, dropoff: nw.Expr) -> n
     an hour within it that ends later than it begins: what the clock shows stands.
     """
     later = pickup.dt.date() < dropoff.dt.date()
-    went_back = in_repeated_hour(pickup, dropoff) | _spans(_is_autumn_night, _REPEATED_HOUR, pickup, dropoff, later)
-    went_forward = _spans(_is_spring_night, _MISSING_HOUR, pickup, dropoff, later)
+    went_back = in_repeated_hour(pickup, dropoff) | _spans(_AUTUMN_NIGHTS, _REPEATED_HOUR, pickup, dropoff, later)
+    went_forward = _spans(_SPRING_NIGHTS, _MISSING_HOUR, pickup, dropoff, later)
     hours = nw.when(went_back).then(1).otherwise(nw.when(went_forward).then(-1).otherwise(0))
     return clock_seconds + hours * _SECONDS_AN_HOUR
 
 
-def _spans(
-    is_night: Callable[[nw.Expr], nw.Expr], hour: int, pickup: nw.Expr, dropoff: nw.Expr, later: nw.Expr
-) -> nw.Expr:
+def _spans(nights: list[date], hour: int, pickup: nw.Expr, dropoff: nw.Expr, later: nw.Expr) -> nw.Expr:
     """True for a trip with all of an hour of some night in it, of which at least one end is of the night's date."""
     before, after = pickup.dt.hour() < hour, dropoff.dt.hour() > hour
-    return (is_night(pickup) & before & (after | later)) | (is_night(dropoff) & after & (before | later))
-
-
-def _is_spring_night(time: nw.Expr) -> nw.Expr:
-    return _is_sunday_of(time, _MARCH, week=2)
-
-
-def _is_autumn_night(time: nw.Expr) -> nw.Expr:
-    return _is_sunday_of(time, _NOVEMBER, week=1)
-
-
-def _is_sunday_of(time: nw.Expr, month: int, *, week: int) -> nw.Expr:
-    day = time.dt.day()
-    return (time.dt.month() == month) & (day > 7 * (week - 1)) & (day <= 7 * week) & (iso_weekday(time) == _SUNDAY)
+    began, ended = pickup.dt.date().is_in(nights), dropoff.dt.date().is_in(nights)
+    return (began & before & (later | (ended & after))) | (ended & after & later)
