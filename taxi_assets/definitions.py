@@ -7,6 +7,7 @@ import dagster as dg
 from taxi_assets.jobs import TLC_MONTH, jobs
 from taxi_assets.lake.assets import IO_MANAGER
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
+from taxi_assets.lake.passed_by import PASSED_BY, PassedBy
 from taxi_assets.places import lake_of, landing_of
 from taxi_assets.runs import RUN_LOG, run_log
 from taxi_assets.sensors import tlc_landing
@@ -18,13 +19,18 @@ from taxi_assets.tlc.checks import all_checks
 
 def build_defs(settings: Settings) -> dg.Definitions:
     """Return all definitions, on the landing and the lake that the settings name."""
-    lake, landing = lake_of(settings), landing_of(settings)
+    lake, landing, passed_by = lake_of(settings), landing_of(settings), PassedBy()
     return dg.Definitions(
         assets=[*ASSETS, landing_status],
         asset_checks=all_checks(landing),
         jobs=jobs(),
         sensors=[tlc_landing],
-        resources={IO_MANAGER: DeltaLakeIOManager(lake), "lake": lake, "landing": landing},
+        resources={
+            IO_MANAGER: DeltaLakeIOManager(lake, passed_by),
+            PASSED_BY: passed_by,
+            "lake": lake,
+            "landing": landing,
+        },
         executor=dg.in_process_executor,
         loggers={RUN_LOG: run_log, "console": dg.colored_console_logger},
     )

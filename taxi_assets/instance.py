@@ -50,11 +50,12 @@ def open_instance(home: str) -> dg.DagsterInstance:
         instance.get_runs_count()
         instance.all_asset_keys()
         instance.all_instigator_state()
-        _end_dead_runs(instance)
+        end_dead_runs(instance)
     return instance
 
 
-def _end_dead_runs(instance: dg.DagsterInstance) -> None:
+def end_dead_runs(instance: dg.DagsterInstance) -> None:
+    """End the runs whose processes, which lived on this machine, are gone."""
     going_on = RunsFilter(
         statuses=[DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING, DagsterRunStatus.STARTED],
         tags={_HOST: socket.gethostname()},

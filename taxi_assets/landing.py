@@ -98,6 +98,17 @@ class Landing:
             digest.update(block)
         return digest.hexdigest()
 
+    def read_text(self, path: str) -> str | None:
+        """Return what a text file in UTF-8 says; None if it isn't there. Raises LandingError if it can't be read."""
+        try:
+            return bytes(obstore.get(self.store, path).bytes()).decode("utf-8-sig")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError, obstore.exceptions.BaseError) as error:
+            raise LandingError(
+                f"{path} in landing can't be read: {first_line(error)}. See that it may be read, and is text in UTF-8."
+            ) from error
+
     def _unreachable(self, error: Exception) -> LandingError:
         return LandingError(
             f"Landing at {self.root} can't be listed: {first_line(error)}. "

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import dagster as dg
+from dagster._core.events import RunFailureReason
 
 from taxi_assets.instance import process_tags
 from taxi_assets.run_records import kept_connections
@@ -60,12 +61,17 @@ def run_partition(
     on_step: Callable[[str], None],
     tags: Mapping[str, str],
 ) -> RunOutcome:
-    """Run some assets of an importable job for one partition, in this process; `on_step` hears of each step."""
+    """Run some assets of an importable job for one partition, in this process; `on_step` hears of each step.
+
+    Raises KeyboardInterrupt once a run that was interrupted is recorded to have failed.
+    """
     failures: list[str] = []
+    interrupted = False
     # A step that is done again evaluates its checks again; the last result is the one that holds.
     checks: dict[tuple[str, str], CheckOutcome] = {}
 
     def follow(event: dg.DagsterEvent) -> None:
+        nonlocal interrupted
         if event.event_type is dg.DagsterEventType.STEP_START:
             on_step(str(event.step_key))
         elif event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
@@ -73,6 +79,9 @@ def run_partition(
             checks[outcome.table, outcome.name] = outcome
         elif event.is_step_failure:
             failures.append(_cause(event))
+        elif event.is_job_failure:
+            # Dagster takes the interrupt for its own, and returns as if the run had failed by itself.
+            interrupted = event.job_failure_data.failure_reason is RunFailureReason.UNEXPECTED_TERMINATION
 
     all_tags = {
         **tags,
@@ -90,6 +99,8 @@ def run_partition(
             asset_selection=list(assets),
             run_config={"loggers": {RUN_LOG: {}}},
         )
+    if interrupted:
+        raise KeyboardInterrupt
     seconds = round(time.perf_counter() - start, 3)
     return RunOutcome(result.run_id, result.success, seconds, tuple(failures), tuple(checks.values()))
 

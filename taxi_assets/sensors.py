@@ -17,11 +17,12 @@ from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.status import STATUS, draw, news
+from taxi_assets.tlc.blocked_months import blocked_months, says_blocked
 from taxi_assets.tlc.catalog import keys_for, run_tags
 from taxi_assets.tlc.checks import check_keys
-from taxi_assets.tlc.month_records import ServiceMonth, sources_of
+from taxi_assets.tlc.month_records import sources_of
 from taxi_assets.tlc.partitions import MONTHS
-from taxi_assets.tlc.trip_files import TripFiles, the_only
+from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles, the_only
 from taxi_assets.vocabulary import Service
 
 MOST_RUNS_A_TICK: Final = 24
@@ -55,13 +56,18 @@ class Plan:
 
 
 def plan(
-    landed: TripFiles, seen: Mapping[ServiceMonth, Seen], done: Mapping[ServiceMonth, str], most: int = MOST_RUNS_A_TICK
+    landed: TripFiles,
+    seen: Mapping[ServiceMonth, Seen],
+    done: Mapping[ServiceMonth, str],
+    blocked: Mapping[ServiceMonth, str],
+    most: int = MOST_RUNS_A_TICK,
 ) -> Plan:
     """Decide which months to request.
 
     `seen` is what earlier plans left, `done` the identity of the file that each stored month came from; a file that is
     neither's is new. A run key holds how many times its month was requested, so that bytes that come back are requested
-    again.
+    again. A file whose month is `blocked` is new until it is stored, whatever was requested of it: its month is
+    requested once it is blocked no more.
     """
     after = dict(seen)
     messages = [f"Not read, as the name is off or the service unknown: {path}" for path in landed.unread]
@@ -76,8 +82,12 @@ def plan(
             messages.append(str(error))
             continue
         identity = file.version
-        before = seen.get((service, month))
-        if before is None and done.get((service, month)) == identity:
+        before, stored = seen.get((service, month)), done.get((service, month)) == identity
+        if (service, month) in blocked:
+            if not stored:
+                messages.append(f"{file.path} is passed by. {says_blocked((service, month), blocked[service, month])}")
+                after[service, month] = Seen("", before.times if before else 0)
+        elif before is None and stored:
             after[service, month] = Seen(identity, 0)
         elif before is None or before.identity != identity:
             fresh.setdefault(month, {})[service] = Seen(identity, before.times + 1 if before else 1)
@@ -118,8 +128,9 @@ def tlc_landing(
     context: dg.SensorEvaluationContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
 ) -> dg.SensorResult:
     landed, seen = TripFiles.of(landing.files()), load(context.cursor)
-    unknown = [service_month for service_month in landed.by_month if service_month not in seen]
-    planned = plan(landed, seen, sources_of(context.instance, unknown))
+    blocked = blocked_months(landing)
+    unknown = [known for known in landed.by_month if known not in seen or known in blocked]
+    planned = plan(landed, seen, sources_of(context.instance, unknown), blocked)
     for message in planned.messages:
         context.log.warning(message)
     requests = [
@@ -136,15 +147,19 @@ def tlc_landing(
         run_requests=requests,
         skip_reason=None if requests else dg.SkipReason(nothing_new.strip()),
         cursor=dump(planned.seen),
-        asset_events=_status(context, landing, lake, landed),
+        asset_events=_status(context, landing, lake, landed, blocked),
     )
 
 
 def _status(
-    context: dg.SensorEvaluationContext, landing: Landing, lake: Lake, landed: TripFiles
+    context: dg.SensorEvaluationContext,
+    landing: Landing,
+    lake: Lake,
+    landed: TripFiles,
+    blocked: Mapping[ServiceMonth, str],
 ) -> list[dg.AssetObservation]:
     try:
-        return news(context.instance, draw(landed, lake, context.instance, check_keys(landing)))
+        return news(context.instance, draw(landed, blocked, lake, context.instance, check_keys(landing)))
     except TaxiAssetsError as error:
         # A picture that can't be drawn is no reason to leave months waiting.
         context.log.warning("%s isn't up to date: %s", STATUS.to_user_string(), error)

@@ -24,11 +24,12 @@ from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month, parse_months
+from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS, blocked_months, says_blocked
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.checks import check_keys
-from taxi_assets.tlc.month_records import ServiceMonth, not_made_good, sources_of_silver
+from taxi_assets.tlc.month_records import not_made_good, sources_of_silver
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.tlc.trip_files import TripFiles
+from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
 from taxi_assets.vocabulary import Service
 
 STATUS: Final = dg.AssetKey(["tlc_landing", "status"])
@@ -47,6 +48,7 @@ class State(StrEnum):
     FAILED = "failed"
     TWO_FILES = "two files"
     LANDED = "landed"
+    BLOCKED = "blocked"
     NOT_IN_LANDING = "not in landing"
     NOT_PUBLISHED = "not published"
 
@@ -61,6 +63,7 @@ MEANINGS: Final[Mapping[State, str]] = {
     State.FAILED: "its last run failed or was cancelled; what was stored before still stands",
     State.TWO_FILES: "several files stand in landing, and which holds the month can't be told: move the others away",
     State.LANDED: "its file stands in landing and nothing is stored yet: materialize it",
+    State.BLOCKED: f"declared known to be bad in landing's {BLOCKED_MONTHS}: passed by until its line there is deleted",
     State.NOT_IN_LANDING: "there is no file in landing, and nothing is stored",
     State.NOT_PUBLISHED: "not to be expected yet: TLC publishes a month about two months after its end",
 }
@@ -68,10 +71,11 @@ MEANINGS: Final[Mapping[State, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The state of a service's month; how many checks didn't pass is told of a month whose checks are failing."""
+    """The state of a service's month; of one whose checks are failing how many, of one that is blocked why."""
 
     state: State
     checks_not_passed: int = 0
+    reason: str = ""
 
     def __str__(self) -> str:
         return f"{self.state}: {self.checks_not_passed}" if self.checks_not_passed else str(self.state)
@@ -81,10 +85,11 @@ class Cell:
 class Facts:
     """What is known of some months: from a listing of landing, the Delta logs and the instance's records.
 
-    `sources` is the file that a stored month came from, `failed` are months whose last run did.
+    `sources` is the file that a stored month came from, `failed` are months whose last run did, `blocked` why some are.
     """
 
     landed: TripFiles
+    blocked: Mapping[ServiceMonth, str]
     stored: Collection[ServiceMonth]
     sources: Mapping[ServiceMonth, str]
     failed: Collection[ServiceMonth]
@@ -103,19 +108,23 @@ class Picture:
         found = {cell.state for cell in self.cells.values()}
         return [state for state in State if state in found]
 
+    def reasons(self) -> list[str]:
+        """Say of each month that is blocked why."""
+        return [says_blocked(key, cell.reason) for key, cell in self.cells.items() if cell.state is State.BLOCKED]
+
 
 def cell_of(facts: Facts, service: Service, month: Month, today: date) -> Cell:
     """Say in one word what has become of a service's month; of several, the one that a person has to see to."""
     key = (service, month)
+    if key in facts.blocked:
+        return Cell(State.BLOCKED, reason=facts.blocked[key])
     files, stored = facts.landed.by_month.get(key, ()), key in facts.stored
     if len(files) > 1:
         return Cell(State.TWO_FILES)
     if not files and not stored:
         return Cell(State.NOT_PUBLISHED if _is_awaited(month, today) else State.NOT_IN_LANDING)
-    if key in facts.failed:
-        return Cell(State.FAILED)
-    if not stored:
-        return Cell(State.LANDED)
+    if key in facts.failed or not stored:
+        return Cell(State.FAILED if key in facts.failed else State.LANDED)
     if files and facts.sources.get(key) != files[0].file.version:
         return Cell(State.STALE)
     not_passed = facts.checks_not_passed.get(key, 0)
@@ -133,6 +142,7 @@ def months_to_show(known: Iterable[Month], today: date) -> list[Month]:
 
 def draw(
     landed: TripFiles,
+    blocked: Mapping[ServiceMonth, str],
     lake: Lake,
     instance: dg.DagsterInstance,
     checks: Collection[dg.AssetCheckKey],
@@ -150,6 +160,7 @@ def draw(
     states = latest_states(instance, checks, [str(month) for month in months])
     facts = Facts(
         landed=landed,
+        blocked=blocked,
         stored=stored,
         sources=sources_of_silver(instance, wanted),
         failed=_failed(instance, states),
@@ -169,6 +180,7 @@ def as_markdown(picture: Picture) -> str:
         ),
         "",
         *(f"- **{state}**: {MEANINGS[state]}" for state in picture.states()),
+        *(f"- {reason}" for reason in picture.reasons()),
     ])  # fmt: skip
 
 
@@ -198,7 +210,8 @@ def landing_status(
     context: dg.OpExecutionContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
 ) -> dg.ObserveResult:
     with one_clear_failure("/".join(STATUS.path)):
-        picture = draw(TripFiles.of(landing.files()), lake, context.instance, check_keys(landing))
+        landed = TripFiles.of(landing.files())
+        picture = draw(landed, blocked_months(landing), lake, context.instance, check_keys(landing))
     text = as_markdown(picture)
     version = hashlib.sha256(text.encode()).hexdigest()
     return dg.ObserveResult(data_version=dg.DataVersion(version), metadata={_PICTURE: dg.MetadataValue.md(text)})

@@ -236,13 +236,17 @@ class Workspace:
 
     def run_bronze(self, service: Service, month: Month = MONTH) -> dg.ExecuteInProcessResult:
         """Run a service's bronze table of a month alone, with the checks of it."""
+        return self.run_alone(BRONZE_TRIPS[service], month)
+
+    def run_alone(self, contract: type[Contract], month: Month = MONTH) -> dg.ExecuteInProcessResult:
+        """Run a table of a month alone, with the checks of it."""
         return (
             build_defs(self.settings)
             .resolve_job_def("tlc_month")
             .execute_in_process(
                 instance=self.instance,
                 partition_key=str(month),
-                asset_selection=[asset_key(BRONZE_TRIPS[service])],
+                asset_selection=[asset_key(contract)],
                 raise_on_error=False,
             )
         )

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
+from taxi_assets import sensors
 from taxi_assets.definitions import build_defs
+from taxi_assets.errors import LandingError
 from taxi_assets.landing import LandedFile
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
-from taxi_assets.sensors import Plan, Seen, dump, load, plan, tlc_landing
+from taxi_assets.sensors import MOST_RUNS_A_TICK, Plan, Seen, dump, load, tlc_landing
+from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
-from taxi_assets.tlc.month_records import ServiceMonth
-from taxi_assets.tlc.trip_files import TripFiles
+from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, Workspace, trips
 
@@ -32,6 +35,17 @@ def landed(**identities: str) -> TripFiles:
 
 def files(identities: dict[str, str]) -> TripFiles:
     return TripFiles.of([LandedFile(path, 1, identity) for path, identity in sorted(identities.items())])
+
+
+def plan(
+    landed: TripFiles,
+    seen: Mapping[ServiceMonth, Seen],
+    done: Mapping[ServiceMonth, str],
+    blocked: Mapping[ServiceMonth, str] | None = None,
+    most: int = MOST_RUNS_A_TICK,
+) -> Plan:
+    """Plan; no month is blocked unless one is given."""
+    return sensors.plan(landed, seen, done, blocked or {}, most)
 
 
 def requested(planned: Plan) -> list[tuple[str, tuple[Service, ...]]]:
@@ -161,6 +175,43 @@ def test_a_file_of_a_month_to_come_is_told_and_holds_up_no_other() -> None:
     assert "yet to come" in message
 
 
+REASON = {GREEN: "Fares are in cents."}
+
+
+def test_a_blocked_month_is_passed_by_with_the_reason_and_holds_up_no_other_service() -> None:
+    planned = plan(landed(green="a", yellow="b"), {}, {}, REASON)
+    assert requested(planned) == [("2024-01", (Service.YELLOW,))]
+    (message,) = planned.messages
+    why = "green 2024-01 is blocked (blocked_months.txt): Fares are in cents."
+    assert message == f"green_tripdata_2024-01.parquet is passed by. {why}"
+
+
+@pytest.mark.parametrize("before", [{}, {"green": "a"}], ids=["landed since", "requested before it was blocked"])
+def test_a_month_is_requested_once_it_is_blocked_no_more_under_a_key_of_its_own(before: dict[str, str]) -> None:
+    landing = landed(green="a")
+    first, seen = plan(landed(**before), {}, {}).requests, plan(landed(**before), {}, {}).seen
+    blocked = plan(landing, load(dump(seen)), {}, REASON)
+    assert blocked.requests == plan(landing, blocked.seen, {}, REASON).requests == ()
+    (again,) = plan(landing, load(dump(blocked.seen)), {}).requests
+    assert again.run_key not in {request.run_key for request in first}
+
+
+def test_a_month_that_was_stored_before_it_was_blocked_is_neither_told_nor_requested_afterwards() -> None:
+    done = {GREEN: "green_tripdata_2024-01.parquet@a"}
+    for seen in ({}, plan(landed(green="a"), {}, {}).seen):
+        blocked = plan(landed(green="a"), seen, done, REASON)
+        assert (blocked.requests, blocked.messages) == ((), ())
+        assert plan(landed(green="a"), blocked.seen, done).requests == ()
+
+
+def test_a_re_issue_of_a_stored_month_is_passed_by_while_it_is_blocked() -> None:
+    done = {GREEN: "green_tripdata_2024-01.parquet@a"}
+    blocked = plan(landed(green="b"), plan(landed(green="a"), {}, {}).seen, done, REASON)
+    assert blocked.requests == ()
+    assert len(blocked.messages) == 1
+    assert requested(plan(landed(green="b"), blocked.seen, done)) == [("2024-01", (Service.GREEN,))]
+
+
 def test_a_cursor_is_read_back_as_it_was_written() -> None:
     seen = {GREEN: Seen('a/"b" é.parquet@1-2', 3), YELLOW: Seen("x", 0), (Service.GREEN, Month(2009, 12)): Seen("y", 1)}
     assert load(dump(seen)) == seen
@@ -205,6 +256,25 @@ def test_the_sensor_requests_a_landed_file_once_over_a_restart_and_again_when_it
     again = tick(workspace, quiet.cursor)
     keys = {request.run_key for result in (first, again) for request in result.run_requests or []}
     assert len(keys) == 2
+
+
+def test_the_sensor_passes_a_blocked_month_by_until_its_line_is_deleted(workspace: Workspace) -> None:
+    (workspace.landing / "green_tripdata_2024-01.parquet").write_bytes(b"a")
+    blocks = workspace.landing / BLOCKED_MONTHS
+    blocks.write_text("green 2024-01 fares are in cents")
+    quiet = tick(workspace)
+    assert not quiet.run_requests
+    assert quiet.skip_reason is not None
+    assert "green 2024-01 is blocked (blocked_months.txt): fares are in cents." in str(quiet.skip_reason.skip_message)
+    blocks.write_text("# nothing is blocked")
+    assert [request.partition_key for request in tick(workspace, quiet.cursor).run_requests or []] == ["2024-01"]
+
+
+def test_no_month_is_requested_while_what_is_blocked_cant_be_told(workspace: Workspace) -> None:
+    (workspace.landing / "green_tripdata_2024-01.parquet").write_bytes(b"a")
+    (workspace.landing / BLOCKED_MONTHS).write_text("gren 2024-01 fares are in cents")
+    with pytest.raises(LandingError, match="line 1: There is no service 'gren'"):
+        tick(workspace)
 
 
 def test_the_ticks_message_names_what_isnt_read(workspace: Workspace) -> None:

@@ -18,6 +18,7 @@ from taxi_assets.months import Month
 from taxi_assets.places import landing_of
 from taxi_assets.sensors import tlc_landing
 from taxi_assets.status import MEANINGS, STATUS, Cell, Facts, State, cell_of, months_to_show
+from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 from taxi_assets.tlc.trip_files import TripFiles
 from taxi_assets.vocabulary import Service
@@ -31,11 +32,17 @@ FILE = "green_tripdata_2024-01.parquet"
 
 
 def known(
-    *paths: str, stored: bool = False, source: str = f"{FILE}@1", failed: bool = False, not_passed: int = 0
+    *paths: str,
+    stored: bool = False,
+    source: str = f"{FILE}@1",
+    failed: bool = False,
+    not_passed: int = 0,
+    blocked: str = "",
 ) -> Facts:
     """Return the facts of green January, whose files are all in their first version."""
     return Facts(
         landed=TripFiles.of([LandedFile(path, 1, "1") for path in paths]),
+        blocked={GREEN: blocked} if blocked else {},
         stored={GREEN} if stored else set(),
         sources={GREEN: source} if stored else {},
         failed={GREEN} if failed else set(),
@@ -60,11 +67,13 @@ def known(
         (known(stored=True), Cell(State.MATERIALIZED)),
         (known(stored=True, not_passed=1), Cell(State.CHECKS_FAILING, 1)),
         (known(failed=True), Cell(State.NOT_IN_LANDING)),
+        (known(FILE, blocked="Bad."), Cell(State.BLOCKED, reason="Bad.")),
+        (known(FILE, stored=True, failed=True, not_passed=1, blocked="Bad."), Cell(State.BLOCKED, reason="Bad.")),
     ],
     ids=[
         "nothing", "a file", "stored", "checks", "another version", "two files", "a run that failed",
         "re-issued, and failed", "the file of a stored month is gone", "and of one whose checks fail",
-        "and of one that never was stored",
+        "and of one that never was stored", "blocked", "blocked, whatever became of it before",
     ],
 )  # fmt: skip
 def test_a_cell_says_what_a_person_has_to_see_to(facts: Facts, cell: Cell) -> None:
@@ -151,6 +160,15 @@ def test_observing_the_asset_shows_a_row_for_each_month_and_says_what_its_words_
     assert cells == {service: "landed" if service is Service.GREEN else "not in landing" for service in Service}
     assert f"**landed**: {MEANINGS[State.LANDED]}" in shown(workspace)
     assert "**stale**" not in shown(workspace)
+
+
+def test_the_picture_says_of_a_blocked_month_why(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, trips(10))
+    (workspace.landing / BLOCKED_MONTHS).write_text("green 2024-01 Fares are in cents.\ngreen 2023-11 Withdrawn.")
+    tick(workspace)
+    assert "| 2024-01 | not in landing | blocked |" in shown(workspace)
+    assert "- green 2024-01 is blocked (blocked_months.txt): Fares are in cents." in shown(workspace)
+    assert "- green 2023-11 is blocked (blocked_months.txt): Withdrawn." in shown(workspace)
 
 
 def test_the_sensor_keeps_the_picture_up_to_date_and_writes_none_that_is_the_same(workspace: Workspace) -> None:

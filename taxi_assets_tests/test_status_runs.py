@@ -16,6 +16,7 @@ from taxi_assets.places import landing_of
 from taxi_assets.sensors import plan
 from taxi_assets.settings import Settings
 from taxi_assets.status import draw
+from taxi_assets.tlc.blocked_months import blocked_months
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.checks import check_keys
@@ -33,7 +34,9 @@ def word(workspace: Workspace, service: Service = Service.GREEN, month: Month = 
     """Return what the picture says of a month now."""
     landing = landing_of(workspace.settings)
     landed = TripFiles.of(landing.files())
-    picture = draw(landed, workspace.lake, workspace.instance, check_keys(landing), [MONTH, month])
+    picture = draw(
+        landed, blocked_months(landing), workspace.lake, workspace.instance, check_keys(landing), [MONTH, month]
+    )
     return str(picture.cells[service, month])
 
 
@@ -43,8 +46,9 @@ def good(result: dg.ExecuteInProcessResult, workspace: Workspace) -> None:
 
 def requested(workspace: Workspace) -> set[tuple[Service, Month]]:
     """Return what the sensor would request if it had no cursor."""
-    landed = TripFiles.of(landing_of(workspace.settings).files())
-    planned = plan(landed, {}, sources_of(workspace.instance, list(landed.by_month)))
+    landing = landing_of(workspace.settings)
+    landed = TripFiles.of(landing.files())
+    planned = plan(landed, {}, sources_of(workspace.instance, list(landed.by_month)), blocked_months(landing))
     return {(service, request.month) for request in planned.requests for service in request.services}
 
 

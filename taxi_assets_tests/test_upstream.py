@@ -16,6 +16,7 @@ import pandera.polars as pa
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION as UNRECORDED
 from dagster._core.event_api import PartitionKeyFilter
 from deltalake import CommitProperties, DeltaTable, Field, Schema
 from deltalake.exceptions import CommitFailedError
@@ -191,6 +192,26 @@ def test_a_blocking_check_that_fails_after_the_write_keeps_downstream_from_runni
     result = defs.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance, raise_on_error=False)
     assert not result.success
     assert ran == ["table"]
+
+
+def test_an_output_marked_as_of_a_source_is_recorded_as_nothing_and_what_needs_it_runs(
+    instance: dg.DagsterInstance,
+) -> None:
+    @dg.asset(partitions_def=DAYS, dagster_type=Any, check_specs=[dg.AssetCheckSpec("limit", asset="kept")])
+    def kept() -> Iterator[Any]:
+        yield dg.MaterializeResult(value="nothing", metadata={UNRECORDED: True})
+        yield dg.Output(None, output_name="kept_limit")
+
+    @dg.asset(partitions_def=DAYS)
+    def downstream(kept: Any) -> None:
+        assert kept == "nothing"
+
+    memory = dg.mem_io_manager
+    result = dg.materialize([kept, downstream], instance=instance, partition_key="a", resources={"io_manager": memory})
+    assert result.success
+    assert instance.get_materialized_partitions(dg.AssetKey("kept")) == set()
+    assert instance.get_materialized_partitions(dg.AssetKey("downstream")) == {"a"}
+    assert result.get_asset_check_evaluations() == []
 
 
 def test_a_failing_check_that_warns_leaves_the_run_green(instance: dg.DagsterInstance) -> None:

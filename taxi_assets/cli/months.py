@@ -22,32 +22,46 @@ def materialize(
     months: Months,
     catalog: Annotated[str, typer.Option(help="Family of tables.")] = "tlc",
     service: Annotated[list[Service] | None, typer.Option(help="Only this service; can be repeated.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Months that are run at once; unless given as many as pay.")
+    ] = None,
+    missing: Annotated[bool, typer.Option("--missing", help="Only what has landed and isn't stored.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Only what failed when it was run last.")] = False,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Only what is stored from another file than landing's.")
+    ] = False,
     json_: Json = False,
 ) -> None:
-    """Run months from landing to gold, one after the other, and record the runs in Dagster's instance."""
+    """Run months from landing to gold, several at once, and record the runs in Dagster's instance.
+
+    --missing, --failed and --stale can be combined. A month that is blocked, or not in landing, is passed by.
+    """
     if catalog != "tlc":
         raise UsageError(f"There is no catalog '{catalog}'. There is: tlc.")
-    wanted = parse_months(months)
-    from taxi_assets.definitions import tlc_month
-    from taxi_assets.instance import open_instance
+    parsed = parse_months(months)
+    from taxi_assets import backfill
     from taxi_assets.places import landing_of
     from taxi_assets.settings import Settings
-    from taxi_assets.tlc.month_runs import run_months
 
     settings = Settings.load()
-    landing = landing_of(settings)
+    asked = {backfill.Only.MISSING: missing, backfill.Only.FAILED: failed, backfill.Only.STALE: stale}
+    only = [state for state in asked if asked[state]]
     reports = []
-    with (out if out.is_terminal and not json_ else err).status("Looking into landing") as status:
-        instance = open_instance(settings.dagster_home)
-        for report in run_months(tlc_month, wanted, service or list(Service), landing, instance, status.update):
+    with (out if out.is_terminal and not json_ else err).status("Looking into landing") as line:
+        planned = backfill.plan(settings, parsed, service or list(Service), only)
+        for report in backfill.run(settings, planned, jobs, line.update):
             reports.append(report)
             if not json_:
                 _show_month(report)
     if json_:
-        out.print_json(json.dumps([dataclasses.asdict(report) for report in reports]))
-    if not any(report.services for report in reports):
+        in_order = sorted(reports, key=lambda report: report.month)
+        out.print_json(json.dumps([dataclasses.asdict(report) for report in in_order]))
+    elif only and not planned:
+        out.print(f"Nothing to do: none of these months is {' or '.join(only)}.", highlight=False)
+    if not only and all(report.state == "not in landing" for report in reports):
         raise TaxiAssetsError(
-            f"None of these months has a file in {landing.root}. Files are named like green_tripdata_2024-01.parquet."
+            f"None of these months has a file in {landing_of(settings).root}. "
+            "Files are named like green_tripdata_2024-01.parquet."
         )
     raise typer.Exit(FAILED if any(report.state == "failed" for report in reports) else DONE)
 
@@ -99,15 +113,16 @@ def status(
     from taxi_assets.run_records import kept_connections
     from taxi_assets.settings import Settings
     from taxi_assets.status import MEANINGS, draw
+    from taxi_assets.tlc.blocked_months import blocked_months
     from taxi_assets.tlc.checks import check_keys
     from taxi_assets.tlc.trip_files import TripFiles
 
     settings = Settings.load()
     landing = landing_of(settings)
-    landed = TripFiles.of(landing.files())
+    landed, blocked = TripFiles.of(landing.files()), blocked_months(landing)
     instance = open_instance(settings.dagster_home)
     with kept_connections(instance):
-        picture = draw(landed, lake_of(settings), instance, check_keys(landing), wanted)
+        picture = draw(landed, blocked, lake_of(settings), instance, check_keys(landing), wanted)
     if json_:
         show(
             [
@@ -116,6 +131,7 @@ def status(
                     "service": service,
                     "status": picture.cells[service, month].state,
                     "checks_not_passed": picture.cells[service, month].checks_not_passed,
+                    "reason": picture.cells[service, month].reason,
                 }
                 for month in picture.months
                 for service in Service
@@ -132,14 +148,18 @@ def status(
     legend = picture.states() if out.is_terminal else []
     for state in legend:
         out.print(f"{styled_status(state)}{' ' * (16 - len(state))}{MEANINGS[state]}", highlight=False)
+    for reason in picture.reasons() if out.is_terminal else []:
+        out.print(plain(reason), highlight=False)
 
 
 def _show_month(report: MonthReport) -> None:
-    style = {"done": "green", "failed": "red", "not in landing": "dim"}[report.state]
+    style = {"done": "green", "failed": "red", "blocked": "blue", "not in landing": "dim"}[report.state]
     counts = f"{len(report.checks)} checks, {len(report.checks_not_passed)} not passed"
     ran = f"  {', '.join(report.services)}: {counts}, {report.seconds:.1f} s"
     absent = f"  ({', '.join(report.not_in_landing)}: no file in landing)" if report.not_in_landing else ""
     out.print(f"{report.month}  [{style}]{report.state}[/]{ran if report.services else ''}{absent}", highlight=False)
+    for service, reason in report.blocked.items():
+        out.print(f"    [blue]{service} is blocked[/]: {plain(reason)}", highlight=False)
     for check in report.checks_not_passed:
         style = "yellow" if check.severity == "WARN" else "red"
         out.print(f"    [{style}]{check.table} {check.name}[/]: {plain(check.says)}", highlight=False)

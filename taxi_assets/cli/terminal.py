@@ -25,7 +25,7 @@ _MOST_COLUMNS = 12
 STATUS_STYLES = {
     "passed": "green", "warned": "yellow", "failed": "red", "not run": "dim",
     "materialized": "green", "checks failing": "yellow", "stale": "magenta", "two files": "red", "landed": "cyan",
-    "not in landing": "bold", "not published": "dim",
+    "blocked": "blue", "not in landing": "bold", "not published": "dim",
 }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from taxi_assets.errors import LakeError, PublishLimitExceededError
 from taxi_assets.lake.code_versions import code_version
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, asset_key, column_schema, rule_results, rule_specs
+from taxi_assets.lake.passed_by import PassBy, missing_input, observe, pass_by
 
 IO_MANAGER: Final = "lake_io_manager"
 """Resource key of the lake's IO manager."""
@@ -41,8 +42,9 @@ def table_asset(
     """Make a transform the asset of a contract's table.
 
     The transform takes its inputs as lazy frames and returns one, or a MaterializeResult whose value is one, or yields
-    such a result to look after it, once it is stored. An `embedded` one is computed and stored within the run's
-    process, whatever engine computes the others: for tables of few rows, each the answer to one scan.
+    such a result to look after it, once it is stored; or a PassBy, if there is nothing to store. An `embedded` one is
+    computed and stored within the run's process, whatever engine computes the others: for tables of few rows, each the
+    answer to one scan.
     """
     if embedded and ins:
         ins = {
@@ -51,15 +53,20 @@ def table_asset(
 
     def decorate(transform: Transform) -> dg.AssetsDefinition:
         @functools.wraps(transform)
-        def compute(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        def compute(*args: Any, **inputs: Any) -> Iterator[Any]:
+            context = dg.AssetExecutionContext.get()
+            lacking = missing_input(inputs, _optional(ins))
+            if lacking:
+                yield from pass_by(context, lacking)
+                return
             with one_clear_failure(contract.stored_as().key):
-                result = transform(*args, **kwargs)
-                if isinstance(result, nw.LazyFrame):
-                    yield dg.MaterializeResult(value=result)
-                elif isinstance(result, dg.MaterializeResult):
-                    yield result
-                else:
-                    yield from result
+                result = transform(*args, **_without_passed_by(inputs))
+                for part in [result] if isinstance(result, (nw.LazyFrame, dg.MaterializeResult, PassBy)) else result:
+                    if isinstance(part, PassBy):
+                        observe(context, part)
+                        yield from pass_by(context, part)
+                    else:
+                        yield dg.MaterializeResult(value=part) if isinstance(part, nw.LazyFrame) else part
 
         _declare_like(compute, transform)
         made: Any = dg.asset(
@@ -94,9 +101,13 @@ def judged_assets(
 
     def decorate(transform: Transform) -> dg.AssetsDefinition:
         @functools.wraps(transform)
-        def compute(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        def compute(*args: Any, **inputs: Any) -> Iterator[Any]:
+            lacking = missing_input(inputs, _optional(ins))
+            if lacking:
+                yield from pass_by(dg.AssetExecutionContext.get(), lacking)
+                return
             with one_clear_failure(kept.stored_as().key):
-                rows = transform(*args, **kwargs)
+                rows = transform(*args, **_without_passed_by(inputs))
                 hold = engine_of(rows).hold
                 verdict = judge(kept, rows, row_id=row_id, recognised_by=recognised_by, hold=hold)
             if not verdict.publishable:
@@ -137,6 +148,14 @@ def judged_assets(
         )(compute)
 
     return decorate
+
+
+def _optional(ins: Mapping[str, dg.AssetIn] | None) -> set[str]:
+    return {name for name, one in (ins or {}).items() if (one.metadata or {}).get(OPTIONAL)}
+
+
+def _without_passed_by(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: None if isinstance(value, PassBy) else value for name, value in inputs.items()}
 
 
 def _declare_like(compute: Transform, transform: Transform) -> None:

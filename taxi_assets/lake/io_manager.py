@@ -22,6 +22,7 @@ from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, SOURCE_COLUMNS, UNKNOWN_COLUMNS, column_schema
 from taxi_assets.lake.partitions import partition_of
+from taxi_assets.lake.passed_by import PassBy, PassedBy
 from taxi_assets.lake.re_issues import SOURCE_FINGERPRINT, what_changed
 
 _MOST_RETRIES: Final = 5
@@ -40,18 +41,22 @@ class DeltaLakeIOManager(dg.IOManager):
     """Stores lazy frames as partitions of Delta tables, or upserts them where the contract has no partitions.
 
     An input whose AssetIn has the metadata `OPTIONAL` is None where the upstream never stored the partition; any
-    other input is an error then. One with `EMBEDDED` is read within this process.
+    other input is an error then. One with `EMBEDDED` is read within this process. A table that the run has passed by is
+    a PassBy as input, unless it is an optional one of which an earlier run has stored the partition.
 
     Runs of one month that don't know of each other may publish an input while a step works on what it was before. The
     step is then done again: whoever publishes last has seen what its inputs are.
     """
 
-    def __init__(self, lake: Lake) -> None:
-        self._lake = lake
+    def __init__(self, lake: Lake, passed_by: PassedBy) -> None:
+        self._lake, self._passed_by = lake, passed_by
         self._loaded: dict[tuple[str, str], list[_Loaded]] = {}
 
-    def handle_output(self, context: dg.OutputContext, obj: Frame) -> None:
+    def handle_output(self, context: dg.OutputContext, obj: Frame | PassBy) -> None:
         """Publish a frame: every partition of the run in a commit of its own, or all rows by key."""
+        if isinstance(obj, PassBy):
+            self._passed_by.note(context.run_id, context.asset_key, obj)
+            return
         contract = contract_of("/".join(context.asset_key.path))
         keys = context.asset_partition_keys if context.has_asset_partitions else []
         with one_clear_failure(f"{contract.stored_as().key} {' '.join(keys)}"):
@@ -82,11 +87,14 @@ class DeltaLakeIOManager(dg.IOManager):
             if self._files(loaded.contract, loaded.partition) != loaded.files:
                 raise dg.RetryRequested(max_retries=_MOST_RETRIES)
 
-    def load_input(self, context: dg.InputContext) -> Frame | None:
+    def load_input(self, context: dg.InputContext) -> Frame | PassBy | None:
         """Load the partitions that the run's partition maps to, or the whole table for an asset without partitions."""
         contract = contract_of("/".join(context.asset_key.path))
         asked = context.definition_metadata or {}
         lake = self._lake.embedded() if asked.get(EMBEDDED) else self._lake
+        passed = self._passed_by.found(context.step_context.run_id, context.asset_key)
+        if passed and not asked.get(OPTIONAL):
+            return passed
         with one_clear_failure(f"{context.asset_key.path[-1]} as input of {context.step_context.step.key}"):
             if not contract.stored_as().partition or not context.has_asset_partitions or _are_all(context):
                 return lake.read(contract)
@@ -96,7 +104,7 @@ class DeltaLakeIOManager(dg.IOManager):
             if stored == partitions and stored:
                 return lake.read(contract, partitions)
             if asked.get(OPTIONAL):
-                return lake.read(contract, stored) if stored else None
+                return lake.read(contract, stored) if stored else passed
             absent = [str(part) for part in partitions if part not in stored]
             raise LakeError(
                 f"{contract.stored_as().key} doesn't hold {', '.join(absent) or context.asset_partition_keys}. "

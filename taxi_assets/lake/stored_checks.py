@@ -19,6 +19,7 @@ from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.lake.partitions import partition_of
+from taxi_assets.lake.passed_by import PassedBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,8 @@ def stored_checks(
     """Make one step of several checks; any of them can be run alone.
 
     They look within this process, whatever engine computes: what they ask is answered by a scan of a few columns, which
-    costs less than a cluster's query. What one engine wrote is so seen by another.
+    costs less than a cluster's query. What one engine wrote is so seen by another. A table that the run has passed by
+    isn't checked.
     """
     by_key = {dg.AssetCheckKey(asset_key(check.contract), check.name): check for check in checks}
 
@@ -106,9 +108,13 @@ def stored_checks(
         ],
         can_subset=True,
     )
-    def run(context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]) -> Iterator[dg.AssetCheckResult]:
+    def run(
+        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], passed_by: dg.ResourceParam[PassedBy]
+    ) -> Iterator[dg.AssetCheckResult]:
         stored = Stored(lake.embedded(), partitions_def, context.partition_key)
         for key in sorted(context.selected_asset_check_keys):
+            if passed_by.found(context.run.run_id, key.asset_key):
+                continue
             check = by_key[key]
             finding = _find(check, stored)
             warns = finding.warns or not check.blocking

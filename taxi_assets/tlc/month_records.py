@@ -18,9 +18,8 @@ from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.month_file import SOURCE_IDENTITY
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.tlc.trip_files import ServiceMonth
 from taxi_assets.vocabulary import Service
-
-ServiceMonth = tuple[Service, Month]
 
 _NOT_DONE: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 

@@ -1,31 +1,34 @@
-"""Months run from the command line: which of them can be, one run after the other, and how each ended."""
+"""Months run from the command line: which of them can be, for which services, and how each ended."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import dagster as dg
 
 from taxi_assets.errors import UsageError
-from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.runs import CheckOutcome, run_partition
 from taxi_assets.tlc.catalog import keys_for, run_tags
 from taxi_assets.tlc.partitions import MONTHS
-from taxi_assets.tlc.trip_files import TripFiles
+from taxi_assets.tlc.trip_files import ServiceMonth
 from taxi_assets.vocabulary import Service
 
 
 @dataclass(frozen=True, slots=True)
 class MonthReport:
-    """How a month ended. `services` are those that had a file in landing; without any, nothing was run."""
+    """A month that is to be run, or how it ended. `services` are those of its run; without any, there is none.
+
+    Of the other services that were asked for, `blocked` says of which the month is blocked, and why.
+    """
 
     month: str
-    state: Literal["done", "failed", "not in landing"]
+    state: Literal["waiting", "done", "failed", "blocked", "not in landing"]
     services: tuple[Service, ...]
-    not_in_landing: tuple[Service, ...]
+    not_in_landing: tuple[Service, ...] = ()
+    blocked: Mapping[Service, str] = field(default_factory=dict)
     run_id: str = ""
     seconds: float = 0.0
     failures: tuple[str, ...] = ()
@@ -36,18 +39,20 @@ class MonthReport:
         """The checks that failed or warned."""
         return tuple(check for check in self.checks if not check.passed)
 
+    def failed(self, why: str) -> MonthReport:
+        """Return the report of this month as one that failed."""
+        return replace(self, state="failed", failures=(why,))
 
-def run_months(
-    job: Callable[[], dg.JobDefinition],
+
+def plan_months(
     months: Sequence[Month],
     services: Sequence[Service],
-    landing: Landing,
-    instance: dg.DagsterInstance,
-    on_step: Callable[[str], None],
-) -> Iterator[MonthReport]:
-    """Run each month for those of some services that have a file in landing, and report as each ends.
+    landed: Collection[ServiceMonth],
+    blocked: Mapping[ServiceMonth, str],
+) -> list[MonthReport]:
+    """Say of each month which of some services can be run: those that have a file in landing and aren't blocked.
 
-    Raises UsageError, before anything is run, for a month that has no partition.
+    Raises UsageError for a month that has no partition.
     """
     beyond = [str(month) for month in months if not MONTHS.has_partition_key(str(month))]
     if beyond:
@@ -55,26 +60,41 @@ def run_months(
             f"There is no partition for {', '.join(beyond)}: "
             f"months run from {MONTHS.get_first_partition_key()} to {MONTHS.get_last_partition_key()}."
         )
-    landed = TripFiles.of(landing.files())
-    return (_run_month(job, month, services, landed, instance, on_step) for month in months)
+    return [_plan_month(month, services, landed, blocked) for month in months]
 
 
-def _run_month(
-    job: Callable[[], dg.JobDefinition],
+def _plan_month(
     month: Month,
     services: Sequence[Service],
-    landed: TripFiles,
+    landed: Collection[ServiceMonth],
+    blocked: Mapping[ServiceMonth, str],
+) -> MonthReport:
+    reasons = {service: blocked[service, month] for service in services if (service, month) in blocked}
+    others = [service for service in services if service not in reasons]
+    present = tuple(service for service in others if (service, month) in landed)
+    absent = tuple(service for service in others if service not in present)
+    state: Literal["waiting", "blocked", "not in landing"] = "not in landing"
+    if present:
+        state = "waiting"
+    elif reasons:
+        state = "blocked"
+    return MonthReport(str(month), state, present, absent, reasons)
+
+
+def run_month(
+    job: Callable[[], dg.JobDefinition],
+    planned: MonthReport,
     instance: dg.DagsterInstance,
     on_step: Callable[[str], None],
 ) -> MonthReport:
-    present = tuple(service for service in services if (service, month) in landed.by_month)
-    absent = tuple(service for service in services if service not in present)
-    if not present:
-        return MonthReport(str(month), "not in landing", present, absent)
-    outcome = run_partition(
-        job, str(month), keys_for(present), instance, lambda step: on_step(f"{month}  {step}"), run_tags(present)
-    )
-    state: Literal["done", "failed"] = "done" if outcome.success else "failed"
-    return MonthReport(
-        str(month), state, present, absent, outcome.run_id, outcome.seconds, outcome.failures, outcome.checks
+    """Run a month that is waiting, in this process, and report how it ended."""
+    services = planned.services
+    outcome = run_partition(job, planned.month, keys_for(services), instance, on_step, run_tags(services))
+    return replace(
+        planned,
+        state="done" if outcome.success else "failed",
+        run_id=outcome.run_id,
+        seconds=outcome.seconds,
+        failures=outcome.failures,
+        checks=outcome.checks,
     )

@@ -16,6 +16,8 @@ from taxi_assets.landing import LandedFile, Landing
 from taxi_assets.months import Month
 from taxi_assets.vocabulary import Service
 
+ServiceMonth = tuple[Service, Month]
+
 ZONE_LOOKUPS: Final = ("taxi_zone_lookup.csv", "taxi+_zone_lookup.csv")
 """The names under which TLC has published its zone lookup."""
 
@@ -52,13 +54,13 @@ class TripFiles:
     `unread` are paths that look like trip files but are never read: the name is off, or the service is none of ours.
     """
 
-    by_month: Mapping[tuple[Service, Month], tuple[TripFile, ...]]
+    by_month: Mapping[ServiceMonth, tuple[TripFile, ...]]
     unread: tuple[str, ...]
 
     @classmethod
     def of(cls, files: Iterable[LandedFile]) -> TripFiles:
         """Sort a listing of landing by service and month."""
-        by_month: dict[tuple[Service, Month], list[TripFile]] = {}
+        by_month: dict[ServiceMonth, list[TripFile]] = {}
         unread = []
         for file in files:
             trip_file = TripFile.parse(file)
@@ -69,17 +71,29 @@ class TripFiles:
         return cls({key: tuple(found) for key, found in sorted(by_month.items())}, tuple(unread))
 
 
-def find_trip_file(landing: Landing, service: Service, month: Month) -> TripFile:
-    """Return the one file of a service's month. Raises LandingError if there is none, or more than one."""
+def find_trip_file(landing: Landing, service: Service, month: Month) -> TripFile | None:
+    """Return the one file of a service's month, None if there is none.
+
+    Raises LandingError if there is more than one, or one whose name isn't read and may mean that month.
+    """
     found = TripFiles.of(landing.files())
     files = found.by_month.get((service, month), ())
     if files:
         return the_only(files)
     near = [path for path in found.unread if service in path.lower() and str(month.year) in path]
-    hint = f" {', '.join(near)} is not a name that is read; rename it if it is that month." if near else ""
-    raise LandingError(
+    if near:
+        raise LandingError(
+            f"{no_file(landing, service, month)} "
+            f"{', '.join(near)} is not a name that is read; rename it if it is that month, or else move it away."
+        )
+    return None
+
+
+def no_file(landing: Landing, service: Service, month: Month) -> str:
+    """Say that landing has no file for a service's month, and which names are read."""
+    return (
         f"There is no {service} file for {month} in {landing.root}: "
-        f"{service}_tripdata_{month}.parquet (or .csv, .csv.gz) is expected.{hint}"
+        f"{service}_tripdata_{month}.parquet (or .csv, .csv.gz) is expected."
     )
 
 

@@ -19,6 +19,7 @@ from taxi_assets.lake.assets import IO_MANAGER
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.lake.passed_by import PassedBy
 
 pytestmark = pytest.mark.full
 
@@ -102,7 +103,7 @@ def loaded(lake: Lake, instance: dg.DagsterInstance, *, month: str | None, **ass
         selection=[probe],
         instance=instance,
         partition_key=month,
-        resources={IO_MANAGER: DeltaLakeIOManager(lake), "io_manager": dg.mem_io_manager},
+        resources={IO_MANAGER: DeltaLakeIOManager(lake, PassedBy()), "io_manager": dg.mem_io_manager},
         raise_on_error=False,
     )
     if result.success:
@@ -172,7 +173,9 @@ def test_a_month_that_was_stored_without_rows_is_stored(lake: Lake, instance: dg
 def written(
     lake: Lake, instance: dg.DagsterInstance, assets: list[dg.AssetsDefinition], **run: Any
 ) -> dg.ExecuteInProcessResult:
-    return dg.materialize(assets, instance=instance, resources={IO_MANAGER: DeltaLakeIOManager(lake)}, **run)
+    return dg.materialize(
+        assets, instance=instance, resources={IO_MANAGER: DeltaLakeIOManager(lake, PassedBy())}, **run
+    )
 
 
 def test_a_run_of_one_month_stores_that_months_rows_of_what_it_is_given(

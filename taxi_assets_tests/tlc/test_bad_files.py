@@ -192,7 +192,7 @@ def test_nothing_of_the_service_and_of_gold_is_run_after_a_bad_file(workspace: W
     assert stored <= {"tlc_bronze/zones"}
 
 
-def test_a_month_without_a_file_is_one_message_that_names_the_file_expected(workspace: Workspace) -> None:
+def test_a_month_whose_file_has_an_odd_name_is_one_message_that_names_both(workspace: Workspace) -> None:
     (workspace.landing / "green_tripdata_2024-1.parquet").write_bytes(as_parquet(frame(5)))
     message = only_message(workspace, run_bronze(workspace))
     assert f"There is no green file for 2024-01 in {workspace.landing}" in message

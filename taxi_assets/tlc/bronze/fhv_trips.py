@@ -13,6 +13,7 @@ import dagster as dg
 from taxi_assets.contracts import Contract, Int32, LocalTime, String, column
 from taxi_assets.engines.typed_rows import Provenance
 from taxi_assets.lake.assets import table_asset
+from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.month_file import read_month
@@ -40,5 +41,5 @@ class FhvTrips(Provenance, FhvRide, table="tlc_bronze/fhv_trips", partition=("so
 @table_asset(FhvTrips, partitions_def=MONTHS, tags=service_tag(Service.FHV))
 def fhv_trips(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
-) -> Iterator[dg.MaterializeResult[Any]]:
+) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
     return read_month(landing, Service.FHV, Month.parse(context.partition_key), FhvTrips)

@@ -13,6 +13,7 @@ import dagster as dg
 from taxi_assets.contracts import Contract, Float64, Int32, LocalTime, String, column
 from taxi_assets.engines.typed_rows import Provenance
 from taxi_assets.lake.assets import table_asset
+from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.month_file import read_month
@@ -58,5 +59,5 @@ class FhvhvTrips(Provenance, HighVolumeRide, table="tlc_bronze/fhvhv_trips", par
 @table_asset(FhvhvTrips, partitions_def=MONTHS, tags=service_tag(Service.FHVHV))
 def fhvhv_trips(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
-) -> Iterator[dg.MaterializeResult[Any]]:
+) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
     return read_month(landing, Service.FHVHV, Month.parse(context.partition_key), FhvhvTrips)

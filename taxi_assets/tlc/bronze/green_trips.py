@@ -9,6 +9,7 @@ import dagster as dg
 
 from taxi_assets.contracts import Float64, Int32, column
 from taxi_assets.lake.assets import table_asset
+from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.metered_trips import MeteredTrips
@@ -27,5 +28,5 @@ class GreenTrips(MeteredTrips, table="tlc_bronze/green_trips", partition=("sourc
 @table_asset(GreenTrips, partitions_def=MONTHS, tags=service_tag(Service.GREEN))
 def green_trips(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
-) -> Iterator[dg.MaterializeResult[Any]]:
+) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
     return read_month(landing, Service.GREEN, Month.parse(context.partition_key), GreenTrips)

@@ -14,11 +14,13 @@ from taxi_assets.engines.source_files import count_rows, open_source
 from taxi_assets.engines.typed_rows import RESCUED, typed
 from taxi_assets.errors import LandingError
 from taxi_assets.lake.metadata import SOURCE_COLUMNS, UNKNOWN_COLUMNS, example_table
+from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import LandedFile, Landing
 from taxi_assets.months import Month
+from taxi_assets.tlc.blocked_months import blocked_months, says_blocked
 from taxi_assets.tlc.bronze.layouts import apply_layout, words
-from taxi_assets.tlc.trip_files import TripFiles, find_trip_file
+from taxi_assets.tlc.trip_files import TripFiles, find_trip_file, no_file
 from taxi_assets.vocabulary import Service
 
 SOURCE_IDENTITY: Final = "source_identity"
@@ -27,13 +29,18 @@ SOURCE_IDENTITY: Final = "source_identity"
 
 def read_month(
     landing: Landing, service: Service, month: Month, contract: type[Contract]
-) -> Iterator[dg.MaterializeResult[Any]]:
+) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
     """Read the month's file: all its rows, and as data version the fingerprint of its bytes.
 
-    Raises LandingError, naming the file and what to do, if there is none or it can't be used, and after the rows are
-    stored if the file was replaced meanwhile.
+    A month that is blocked, or has no file, is passed by. Raises LandingError, naming the file and what to do, if it
+    can't be used, and after the rows are stored if the file was replaced meanwhile.
     """
-    found = find_trip_file(landing, service, month)
+    blocked = blocked_months(landing).get((service, month))
+    found = None if blocked else find_trip_file(landing, service, month)
+    if found is None:
+        why = says_blocked((service, month), blocked) if blocked else no_file(landing, service, month)
+        yield PassBy(f"{why} Its tables stay as they are.")
+        return
     source = open_source(landing, found.file, found.format)
     layout = apply_layout(source, service, month, contract)
     rows = typed(source.without(layout.useless), layout.mapped, contract, words())

@@ -9,6 +9,7 @@ import dagster as dg
 
 from taxi_assets.contracts import Float64, column
 from taxi_assets.lake.assets import table_asset
+from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.metered_trips import MeteredTrips
@@ -28,5 +29,5 @@ class YellowTrips(MeteredTrips, table="tlc_bronze/yellow_trips", partition=("sou
 @table_asset(YellowTrips, partitions_def=MONTHS, tags=service_tag(Service.YELLOW))
 def yellow_trips(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
-) -> Iterator[dg.MaterializeResult[Any]]:
+) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
     return read_month(landing, Service.YELLOW, Month.parse(context.partition_key), YellowTrips)
