@@ -78,7 +78,7 @@ def side_by_side(
                     continue
                 if waiting:
                     task = waiting.popleft()
-                    connection.send(task)
+                    _give(connection, task)
                     workers[connection] = _Worker(worker.process, task)
                 else:
                     del workers[connection]
@@ -96,8 +96,14 @@ def _started(work: _Work[_Task, Any], task: _Task) -> tuple[Connection, _Worker[
     process = context.Process(target=_serve, args=(work, theirs))
     process.start()
     theirs.close()
-    ours.send(task)
+    _give(ours, task)
     return ours, _Worker(process, task)
+
+
+def _give(connection: Connection, task: Any) -> None:
+    # A process that died meanwhile is found out when its answer is waited for.
+    with contextlib.suppress(BrokenPipeError):
+        connection.send(task)
 
 
 def _serve(work: _Work[Any, Any], tasks: Connection) -> None:

@@ -13,10 +13,20 @@ import pytest
 
 from taxi_assets.months import Month
 from taxi_assets.sample import write_month
+from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.full.conftest import SevenMonths
-from taxi_assets_tests.full.processes import MINUTE, Home, Server, assert_equal_contents, contents, serving, wait_for
+from taxi_assets_tests.full.processes import (
+    MINUTE,
+    Home,
+    Server,
+    assert_equal_contents,
+    contents,
+    first_day,
+    serving,
+    wait_for,
+)
 
 pytestmark = pytest.mark.full
 
@@ -51,6 +61,12 @@ _STATUS = """
     assetObservations(limit: 1) { metadataEntries { ... on MarkdownMetadataEntry { mdStr } } }
 } } }"""
 
+_PASSED_BY = """
+query ($partitions: [String!]) {
+  assetOrError(assetKey: {path: ["tlc_bronze", "green_trips"]}) { ... on Asset {
+    assetObservations(partitions: $partitions) { metadataEntries { ... on TextMetadataEntry { text } } }
+} } }"""
+
 
 @dataclass(frozen=True)
 class Dev:
@@ -73,6 +89,11 @@ class Dev:
             return str(found["status"]) if found["status"].startswith(("COMPLETED", "CANCELED", "FAILED")) else None
 
         return wait_for(ended, f"the backfill; the server's log: {self.server.log}", 4 * MINUTE)
+
+    def why_passed_by(self, month: str) -> list[str]:
+        """List what the UI shows with a month of green's bronze of why it was passed by, the newest first."""
+        found = self.server.ask(_PASSED_BY, partitions=[month])["assetOrError"]["assetObservations"]
+        return [entry["text"] for observed in found for entry in observed["metadataEntries"] if "text" in entry]
 
     def ticks_with_runs(self) -> list[dict[str, Any]]:
         """List the sensor's ticks that requested runs, the newest first."""
@@ -127,6 +148,36 @@ def test_a_backfill_over_a_range_gives_the_same_tables_as_one_month_after_the_ot
 
     assert backfilled == {"assets": "COMPLETED_SUCCESS", "job": "COMPLETED_SUCCESS"}
     assert_equal_contents(contents(dev.home.lake, months), contents(seven_months.home.lake, months))
+
+
+@pytest.mark.parametrize(
+    ("how", "ends"), [("job", "COMPLETED_SUCCESS"), ("assets", "COMPLETED_FAILED")], ids=["job", "assets"]
+)
+def test_a_backfill_over_a_blocked_and_an_unpublished_month_ends_with_green_runs_and_says_of_both_why(
+    dev: Dev, how: str, ends: str
+) -> None:
+    good, blocked, unpublished = months = ("2023-05", "2023-06", "2023-07")
+    write_month(dev.home.landing, Service.GREEN, Month.parse(good), 2_000)
+    write_month(dev.home.landing, Service.GREEN, Month.parse(blocked), 2_000)
+    (dev.home.landing / BLOCKED_MONTHS).write_text(f"green {blocked} Fares are in cents.")
+    # Of assets that are chosen one by one Dagster calls failed what no run has stored, though each run is green.
+    chosen: dict[str, dict[str, Any]] = {
+        "job": {"selector": {"partitionSetName": "tlc_month_partition_set", "repositorySelector": REPOSITORY}},
+        "assets": {"assetSelection": [{"path": list(key.path)} for key in keys_for([Service.GREEN])]},
+    }
+
+    backfill = dev.launch_backfill(**chosen[how], partitionNames=list(months))
+
+    assert dev.end_of_backfill(backfill) == ends
+    tags = {"tags": [{"key": "dagster/backfill", "value": backfill}]}
+    runs = dev.server.ask(_RUNS, filter=tags)["runsOrError"]["results"]
+    assert [run["status"] for run in runs] == ["SUCCESS"] * 3
+    stored = contents(dev.home.lake, list(months))
+    for table in ("tlc_bronze/green_trips", "tlc_silver/green_trips", "tlc_gold/nyc_taxi_daily"):
+        assert set(stored[table]["source_month"]) == {first_day(good)}, table
+    assert dev.why_passed_by(good) == []
+    assert "green 2023-06 is blocked (blocked_months.txt): Fares are in cents." in dev.why_passed_by(blocked)[0]
+    assert "There is no green file for 2023-07" in dev.why_passed_by(unpublished)[0]
 
 
 @pytest.mark.usefixtures("backfilled")
