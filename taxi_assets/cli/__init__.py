@@ -30,8 +30,6 @@ def main() -> None:
         _fail(error, WRONG_USE)
     except TaxiAssetsError as error:
         _fail(error, FAILED)
-    except KeyboardInterrupt:
-        _fail(TaxiAssetsError("Interrupted. Months that were done are stored whole; run the others again."), FAILED)
 
 
 def _fail(error: TaxiAssetsError, status: int) -> NoReturn:

@@ -47,12 +47,15 @@ def materialize(
     asked = {backfill.Only.MISSING: missing, backfill.Only.FAILED: failed, backfill.Only.STALE: stale}
     only = [state for state in asked if asked[state]]
     reports = []
-    with (out if out.is_terminal and not json_ else err).status("Looking into landing") as line:
-        planned = backfill.plan(settings, parsed, service or list(Service), only)
-        for report in backfill.run(settings, planned, jobs, line.update):
-            reports.append(report)
-            if not json_:
-                _show_month(report)
+    try:
+        with (out if out.is_terminal and not json_ else err).status("Looking into landing") as line:
+            planned = backfill.plan(settings, parsed, service or list(Service), only)
+            for report in backfill.run(settings, planned, jobs, line.update):
+                reports.append(report)
+                if not json_:
+                    _show_month(report)
+    except KeyboardInterrupt:
+        raise TaxiAssetsError("Interrupted. Months that were done are stored whole; run the others again.") from None
     if json_:
         in_order = sorted(reports, key=lambda report: report.month)
         out.print_json(json.dumps([dataclasses.asdict(report) for report in in_order]))
