@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dagster as dg
 
+from taxi_assets.alerts.routes import alerts_of
+from taxi_assets.alerts.sensor import alerts_sensor
 from taxi_assets.jobs import TLC_MONTH, jobs
 from taxi_assets.lake.assets import IO_MANAGER
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
@@ -24,12 +26,13 @@ def build_defs(settings: Settings) -> dg.Definitions:
         assets=[*ASSETS, landing_status],
         asset_checks=all_checks(landing),
         jobs=jobs(),
-        sensors=[tlc_landing],
+        sensors=[tlc_landing, alerts_sensor],
         resources={
             IO_MANAGER: DeltaLakeIOManager(lake, passed_by),
             PASSED_BY: passed_by,
             "lake": lake,
             "landing": landing,
+            "alerts": alerts_of(settings.alerts),
         },
         executor=dg.in_process_executor,
         loggers={RUN_LOG: run_log, "console": dg.colored_console_logger},

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,11 @@ _PROCESS: Final = "taxi_assets/process"
 def process_tags() -> dict[str, str]:
     """Tag a run with the process that it lives in."""
     return {_HOST: socket.gethostname(), _PROCESS: str(os.getpid())}
+
+
+def process_of(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return those of a run's tags that say which process it lives in; none for a run of the UI's."""
+    return {name: tags[name] for name in (_HOST, _PROCESS) if name in tags}
 
 
 def open_instance(home: str) -> dg.DagsterInstance:

@@ -78,7 +78,7 @@ def run_partition(
             outcome = _outcome(event.asset_check_evaluation_data)
             checks[outcome.table, outcome.name] = outcome
         elif event.is_step_failure:
-            failures.append(_cause(event))
+            failures.append(cause_of_failure(event))
         elif event.is_job_failure:
             # Dagster takes the interrupt for its own, and returns as if the run had failed by itself.
             interrupted = event.job_failure_data.failure_reason is RunFailureReason.UNEXPECTED_TERMINATION
@@ -131,7 +131,8 @@ def _outcome(evaluation: Any) -> CheckOutcome:
     )
 
 
-def _cause(event: dg.DagsterEvent) -> str:
+def cause_of_failure(event: dg.DagsterEvent) -> str:
+    """Return what made a step fail: the message for the user if there is one, or else the first error of all."""
     data = event.step_failure_data
     if data.user_failure_data and data.user_failure_data.description:
         return data.user_failure_data.description

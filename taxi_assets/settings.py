@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from dagster_deltalake import AzureConfig, GcsConfig, LocalConfig, S3Config
-from pydantic import BaseModel, ConfigDict, DirectoryPath, Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, DirectoryPath, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from taxi_assets.errors import UsageError
 
@@ -66,13 +66,34 @@ class FetchSettings(BaseModel):
     @field_validator("address")
     @classmethod
     def _is_of_the_web(cls, address: str) -> str:
-        parts = urlsplit(address)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError("an address begins with https:// or http:// and a host")
-        # Both may hold a secret, and the address is shown in messages.
-        if "@" in parts.netloc or parts.query or parts.fragment:
-            raise ValueError("an address has no user, password or '?'; what a server asks for goes into ~/.netrc")
-        return address.rstrip("/")
+        return _web_address(address, "; what a server asks for goes into ~/.netrc")
+
+
+class RouteSettings(BaseModel):
+    """One way that alerts take: ``TAXI_ALERTS__ROUTES__ONCALL__URL`` and so on, where ONCALL is any name.
+
+    `url` is one of Apprise's, and a secret. `groups` are asset groups with commas between them; all, if empty.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: SecretStr = Field(min_length=1)
+    severity: Literal["warning", "error"] = "warning"
+    groups: str = ""
+
+
+class AlertSettings(BaseModel):
+    """Who is told what, and where the UI stands that alerts link to."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    routes: dict[str, RouteSettings] = Field(default={}, repr=False)
+    ui: str = "http://127.0.0.1:3000"
+
+    @field_validator("ui")
+    @classmethod
+    def _is_of_the_web(cls, address: str) -> str:
+        return _web_address(address)
 
 
 class Settings(BaseSettings):
@@ -89,6 +110,7 @@ class Settings(BaseSettings):
     engine: Literal["polars", "spark"] = "polars"
     spark: SparkSettings = Field(default_factory=SparkSettings)
     fetch: FetchSettings = Field(default_factory=FetchSettings)
+    alerts: AlertSettings = Field(default_factory=AlertSettings)
     dagster_home: str = Field(default="data/dagster", min_length=1, validation_alias="DAGSTER_HOME")
 
     @classmethod
@@ -99,6 +121,9 @@ class Settings(BaseSettings):
         """
         try:
             settings = cls()
+        except SettingsError as error:
+            # It names the setting, and shows nothing of what is in it.
+            raise UsageError(f"Invalid settings: {error}; it must be JSON.") from None
         except ValidationError as error:
             problems = [
                 f"{_variable(problem['loc'])}: {problem['msg']}{_shown(problem['loc'], problem['input'])}"
@@ -130,9 +155,19 @@ def _variable(location: tuple[int | str, ...]) -> str:
 
 
 def _shown(location: tuple[int | str, ...], value: object) -> str:
-    # What is wrong within the configuration of a storage or of Spark, or in an address, may be a secret.
-    secretive = str(location[0]).endswith("_storage") or location[:2] in {("spark", "conf"), ("fetch", "address")}
-    return "" if secretive else f" (is {value!r})"
+    # What is wrong within the configuration of a storage, of Spark or of alerts, or in an address, may be a secret.
+    secretive = str(location[0]).endswith("_storage") or location[0] == "alerts"
+    return "" if secretive or location[:2] in {("spark", "conf"), ("fetch", "address")} else f" (is {value!r})"
+
+
+def _web_address(address: str, instead: str = "") -> str:
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("an address begins with https:// or http:// and a host")
+    # Both may hold a secret, and the address is shown in messages.
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError(f"an address has no user, password or '?'{instead}")
+    return address.rstrip("/")
 
 
 def _absolute(root: str) -> str:

@@ -122,7 +122,7 @@ def cell_of(facts: Facts, service: Service, month: Month, today: date) -> Cell:
     if len(files) > 1:
         return Cell(State.TWO_FILES)
     if not files and not stored:
-        return Cell(State.NOT_PUBLISHED if _is_awaited(month, today) else State.NOT_IN_LANDING)
+        return Cell(State.NOT_PUBLISHED if is_awaited(month, today) else State.NOT_IN_LANDING)
     if key in facts.failed or not stored:
         return Cell(State.FAILED if key in facts.failed else State.LANDED)
     if files and facts.sources.get(key) != files[0].file.version:
@@ -217,7 +217,7 @@ def landing_status(
     return dg.ObserveResult(data_version=dg.DataVersion(version), metadata={_PICTURE: dg.MetadataValue.md(text)})
 
 
-def _is_awaited(month: Month, today: date) -> bool:
+def is_awaited(month: Month, today: date) -> bool:
     """Whether it is too early to miss a month."""
     for _ in range(_MONTHS_UNTIL_PUBLISHED + 1):
         month = month.next()

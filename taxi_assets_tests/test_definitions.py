@@ -133,10 +133,12 @@ def test_a_job_runs_the_assets_of_its_services_with_all_their_checks_by_month(jo
     assert resolved.description
 
 
-def test_the_sensor_starts_the_job_of_a_whole_month() -> None:
-    (sensor,) = defs.sensors or []
-    assert isinstance(sensor, dg.SensorDefinition)
-    assert sensor.job_name == "tlc_month"
+def test_the_sensor_of_landing_starts_the_job_of_a_whole_month_and_that_of_alerts_none() -> None:
+    sensors = {sensor.name: sensor for sensor in defs.sensors or [] if isinstance(sensor, dg.SensorDefinition)}
+    assert sensors.keys() == {"tlc_landing", "alerts"}
+    assert sensors["tlc_landing"].job_name == "tlc_month"
+    assert sensors["alerts"].targets == []
+    assert {sensor.default_status for sensor in sensors.values()} == {dg.DefaultSensorStatus.STOPPED}
 
 
 def test_definitions_of_other_settings_stand_beside_each_other(tmp_path: Path) -> None:

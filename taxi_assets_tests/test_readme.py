@@ -11,7 +11,7 @@ from typer.main import get_command
 from taxi_assets import readme_tables
 from taxi_assets.cli import app
 from taxi_assets.contracts import Contract, Int32, column, rule
-from taxi_assets.settings import FetchSettings, Settings, SparkSettings
+from taxi_assets.settings import AlertSettings, FetchSettings, RouteSettings, Settings, SparkSettings
 
 pytestmark = pytest.mark.fast
 
@@ -25,7 +25,7 @@ def test_its_tables_and_rules_are_those_of_the_contracts() -> None:
 def test_its_commands_are_those_of_the_command_line() -> None:
     (listed,) = re.findall(r"\(`taxi-assets --help`\): (.*?)\.", README)
     commands = get_command(app).commands  # type: ignore[attr-defined]
-    assert set(re.findall(r"`(\w+)`", listed)) == set(commands)
+    assert set(re.findall(r"`([\w-]+)`", listed)) == set(commands)
 
 
 def test_its_settings_are_those_that_there_are() -> None:
@@ -34,7 +34,9 @@ def test_its_settings_are_those_that_there_are() -> None:
     fields = {"DAGSTER_HOME" if field == "dagster_home" else f"TAXI_{field.upper()}" for field in Settings.model_fields}
     of_spark = {f"TAXI_SPARK__{field.upper()}" for field in SparkSettings.model_fields}
     of_fetch = {f"TAXI_FETCH__{field.upper()}" for field in FetchSettings.model_fields}
-    assert names == fields | of_spark | of_fetch
+    of_alerts = {f"TAXI_ALERTS__{field.upper()}" for field in AlertSettings.model_fields if field != "routes"}
+    of_routes = {f"TAXI_ALERTS__ROUTES__NAME__{field.upper()}" for field in RouteSettings.model_fields}
+    assert names == fields | of_spark | of_fetch | of_alerts | of_routes
 
 
 def test_its_rule_is_one_that_works() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from taxi_assets.alerts.routes import alerts_of
 from taxi_assets.errors import UsageError
 from taxi_assets.places import lake_of, landing_of
 from taxi_assets.settings import Settings, object_store_options
@@ -182,6 +183,11 @@ def test_sparks_own_settings_are_taken_as_json_numbers_and_truths_among_them(env
         ("TAXI_FETCH__TIMEOUT", "0", "TAXI_FETCH__TIMEOUT"),
         ("TAXI_FETCH__ATTEMPTS", "0", "TAXI_FETCH__ATTEMPTS"),
         ("TAXI_FETCH__JOBS", "4", "TAXI_FETCH__JOBS"),
+        ("TAXI_ALERTS__ROUTES__ONCALL__SEVERITY", "error", "TAXI_ALERTS__ROUTES__ONCALL__URL: Field required"),
+        ("TAXI_ALERTS__ROUTES__ONCALL__URL", "", "TAXI_ALERTS__ROUTES__ONCALL__URL"),
+        ("TAXI_ALERTS", "slack://a/b/c", 'error parsing value for field "alerts"'),
+        ("TAXI_ALERTS__ROUTE", "slack://a/b/c", "TAXI_ALERTS__ROUTE: "),
+        ("TAXI_ALERTS__UI", "lake.example.org", "TAXI_ALERTS__UI: Value error, an address begins with https://"),
         ("TAXI_ENGINE", "duckdb", "'polars' or 'spark'"),
     ],
 )
@@ -196,6 +202,42 @@ def test_the_address_to_fetch_from_is_tlcs_unless_it_is_set(environment: pytest.
     assert Settings.load().fetch.address == "https://d37ci6vzurychx.cloudfront.net"
     environment.setenv("TAXI_FETCH__ADDRESS", "http://mirror:8080/tlc/")
     assert Settings.load().fetch.address == "http://mirror:8080/tlc"
+
+
+def test_a_route_is_set_by_one_variable_for_each_part_of_it(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("TAXI_ALERTS__ROUTES__ONCALL__URL", f"slack://{SECRET}/b/c")
+    environment.setenv("TAXI_ALERTS__ROUTES__ONCALL__GROUPS", "tlc_gold, tlc_silver")
+    environment.setenv("TAXI_ALERTS__ROUTES__TEAM__URL", "json://there")
+    environment.setenv("TAXI_ALERTS__ROUTES__TEAM__SEVERITY", "error")
+    oncall, team = alerts_of(Settings.load().alerts).routes
+    assert (oncall.name, oncall.url, oncall.severity, oncall.groups) == (
+        "oncall", f"slack://{SECRET}/b/c", "warning", {"tlc_gold", "tlc_silver"},
+    )  # fmt: skip
+    assert (team.name, team.url, team.severity, team.groups) == ("team", "json://there", "error", set())
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("TAXI_ALERTS__ROUTES__ONCALL__TOKEN", SECRET),
+        ("TAXI_ALERTS__ROUTES__ONCALL", json.dumps([f"slack://{SECRET}"])),
+        ("TAXI_ALERTS__ROUTES", f'{{"oncall": {{"url": "slack://{SECRET}"'),
+        ("TAXI_ALERTS", f"slack://{SECRET}"),
+        ("TAXI_ALERTS__UI", f"http://me:{SECRET}@ui"),
+    ],
+)
+def test_no_error_about_alerts_shows_a_routes_url(environment: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    environment.setenv("TAXI_ALERTS__ROUTES__ONCALL__URL", f"slack://{SECRET}/b/c")
+    environment.setenv("TAXI_ALERTS__ROUTES__ONCALL__SEVERITY", "fatal")
+    environment.setenv(variable, value)
+    assert SECRET not in complaint()
+
+
+def test_no_object_of_alerts_shows_a_routes_url_when_it_is_printed(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("TAXI_ALERTS__ROUTES__ONCALL__URL", f"slack://{SECRET}/b/c")
+    settings = Settings.load()
+    for shown in (settings, settings.alerts, settings.alerts.routes, alerts_of(settings.alerts)):
+        assert SECRET not in f"{shown!r} {shown}", type(shown).__name__
 
 
 @pytest.mark.parametrize("address", [f"https://me:{SECRET}@mirror", f"https://mirror?token={SECRET}", f"//{SECRET}@x"])
