@@ -126,7 +126,8 @@ def ended_runs(
 def ended_ticks(instance: dg.DagsterInstance, after: Mapping[str, float]) -> list[TickFact]:
     """Return the ticks of what is switched on that ended after a time, which goes by its name; or else the last one."""
     ticks = []
-    for state in instance.all_instigator_state():
+    # An instance that isn't to last keeps no ticks, and can't be asked for them.
+    for state in instance.all_instigator_state() if instance.schedule_storage else ():
         if state.status is InstigatorStatus.STOPPED:
             continue
         since = after.get(state.instigator_name)

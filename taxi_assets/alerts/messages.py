@@ -15,6 +15,11 @@ from taxi_assets.alerts.lateness import Late
 
 FEW: Final = 5
 """So many notices are told in full in one message; more are a digest."""
+AFTER_A_CHECK: Final = (
+    "the month is stored, and rows that the rule quarantines are in the quarantine table. If the file is wrong, land a "
+    "good one and run the month again; if the data is what it is, look at the rule's reason and tolerance."
+)
+"""What to do about a check that failed in a run that is green."""
 
 _MOST_EXAMPLES: Final = 3
 _MOST_CHECKS: Final = 3
@@ -23,10 +28,6 @@ _MOST_LINES: Final = 25
 _LONGEST_VALUE: Final = 60
 _LONGEST_CAUSE: Final = 800
 _LONGEST_LINE: Final = 240
-_AFTER_A_CHECK: Final = (
-    "the month is stored, and rows that the rule quarantines are in the quarantine table. If the file is wrong, land a "
-    "good one and run the month again; if the data is what it is, look at the rule's reason and tolerance."
-)
 
 
 class Kind(StrEnum):
@@ -114,7 +115,7 @@ def of_check(check: CheckFact, run: RunFact, ui: str) -> Told:
         _found(check),
         *_examples(check),
         f"Run: {link_of(run, ui)}",
-        f"What to do: {_AFTER_A_CHECK} All checks: taxi-assets checks {check.month}",
+        f"What to do: {AFTER_A_CHECK} All checks: taxi-assets checks {check.month}",
     ]
     return Told(printable(check.says, _LONGEST_LINE), "\n".join(lines), link_of(run, ui))
 
@@ -135,8 +136,10 @@ def of_run(run: RunFact, ui: str) -> Told:
     ]
     if run.not_stored:
         lines.append(f"Not made, as they depend on it: {', '.join(sorted(run.not_stored))}")
-    for check in failing[:_MOST_CHECKS]:
-        lines.append(f"Check {check.name} of {check.table} failed ({check.severity}). {_found(check)}")
+    lines += [
+        f"Check {check.name} of {check.table} failed ({check.severity}). {_found(check)}"
+        for check in failing[:_MOST_CHECKS]
+    ]
     lines += _examples(next((check for check in failing if check.examples), None))
     if len(failing) > _MOST_CHECKS:
         lines.append(f"{len(failing) - _MOST_CHECKS} more checks failed.")

@@ -9,6 +9,7 @@ import logging
 import re
 from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import unquote
 
 from taxi_assets.alerts.facts import Severity
 from taxi_assets.alerts.messages import Message, Notice, printable
@@ -21,9 +22,8 @@ PATIENCE: Final = 15.0
 _LONGEST_REASON: Final = 300
 _SHORTEST_SECRET: Final = 4
 
-# It writes URLs that it can't read into its log; what matters of it is in a message's result.
+# It writes URLs that it can't read into its log; what matters of that is in a message's result.
 logging.getLogger("apprise").propagate = False
-logging.getLogger("apprise").addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ class Route:
         return self._without_secrets(said) or "the service doesn't answer."
 
     def _without_secrets(self, text: str) -> str:
-        for part in re.split(r"[/:@?&=,]+", self.url):
+        parts = re.split(r"[/:@?&=,]+", self.url)
+        for part in {*parts, *map(unquote, parts)}:
             if len(part) >= _SHORTEST_SECRET:
                 text = text.replace(part, "...")
         return printable(text, _LONGEST_REASON)

@@ -69,7 +69,7 @@ class Mailbox:
         owner = self
 
         class Handler:
-            async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:
+            async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802
                 message = message_from_bytes(envelope.content, policy=policy.default)
                 assert isinstance(message, EmailMessage)
                 owner.received.append(message)

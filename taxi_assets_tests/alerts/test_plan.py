@@ -1,0 +1,304 @@
+"""The planner: what is told of what has happened, to whom, once each, and what is kept until it is sent."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from itertools import pairwise
+
+import dagster as dg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taxi_assets.alerts.facts import Severity
+from taxi_assets.alerts.messages import FEW, messages_of
+from taxi_assets.alerts.plan import LONGEST_WAIT, LOOK_BACK, Facts, State, dump, load, plan
+from taxi_assets_tests.alerts.happenings import (
+    ALL,
+    EMPTY,
+    GOLD,
+    GREEN,
+    UI,
+    after,
+    all_sent,
+    check,
+    failed_run,
+    late,
+    route,
+    run,
+    tick,
+    told,
+)
+
+pytestmark = pytest.mark.fast
+
+BACKFILL = (("dagster/backfill", "abc"),)
+
+
+# Checks
+
+
+def test_a_check_that_failed_is_told_though_its_run_is_green() -> None:
+    assert told(after(EMPTY, run(check()))) == ["known_zones warning"]
+
+
+def test_the_same_failure_isnt_told_again_however_often_its_month_is_run() -> None:
+    state = all_sent(after(EMPTY, run(check())))
+    for place in (2, 3):
+        state = after(state, run(check(), place=place))
+        assert told(state) == []
+
+
+def test_nor_is_it_while_its_first_notice_is_still_to_be_sent() -> None:
+    assert told(after(EMPTY, run(check()), run(check(), place=2))) == ["known_zones warning"]
+
+
+def test_another_check_table_or_month_is_another_failure() -> None:
+    state = all_sent(after(EMPTY, run(check())))
+    others = [check("known_payment_type"), check(table="tlc_silver/yellow_trips"), check(month="2024-02")]
+    assert len(told(after(state, run(*others, place=2)))) == 3
+
+
+def test_a_warning_that_has_become_an_error_is_told_again_and_not_the_other_way_round() -> None:
+    state = all_sent(after(EMPTY, run(check())))
+    state = after(state, run(check(severity=Severity.ERROR), place=2))
+    assert told(state) == ["known_zones error"]
+    assert told(after(all_sent(state), run(check(), place=3))) == []
+
+
+def test_that_a_check_passes_again_is_told_once() -> None:
+    state = all_sent(after(EMPTY, run(check())))
+    state = after(state, run(check(passed=True), place=2))
+    assert told(state) == ["known_zones well"]
+    assert told(after(all_sent(state), run(check(passed=True), place=3))) == []
+
+
+def test_a_check_that_passes_and_hadnt_failed_isnt_told() -> None:
+    assert told(after(EMPTY, run(check(passed=True)))) == []
+
+
+def test_a_failure_after_it_was_well_is_told_again() -> None:
+    state = all_sent(after(EMPTY, run(check()), run(check(passed=True), place=2)))
+    assert told(after(state, run(check(), place=3))) == ["known_zones warning"]
+
+
+def test_checks_of_a_cancelled_run_count() -> None:
+    cancelled = run(check(), ended=dg.DagsterEventType.RUN_CANCELED)
+    assert told(after(EMPTY, cancelled)) == ["known_zones warning"]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.booleans()), max_size=30))
+def test_whatever_the_order_failures_and_recoveries_take_turns_and_the_last_told_is_how_it_is(
+    evaluations: list[tuple[str, bool, bool]],
+) -> None:
+    state, heard, last = EMPTY, defaultdict(list), {}
+    for place, (name, passed, sends) in enumerate(evaluations, start=1):
+        state = load(dump(after(state, run(check(name, passed=passed), place=place))))
+        last[name] = passed
+        if sends:
+            for notice in state.pending.get("all", ()):
+                heard[notice.subject.check].append(notice.well)
+            state = all_sent(state)
+    for notice in state.pending.get("all", ()):
+        heard[notice.subject.check].append(notice.well)
+    for name, passed in last.items():
+        assert heard[name][:1] in ([], [False])
+        assert all(one is not other for one, other in pairwise(heard[name]))
+        assert (heard[name][-1] if heard[name] else True) is passed
+
+
+# Runs
+
+
+def test_a_run_that_failed_is_one_notice_with_all_its_tables_and_its_checks_are_none_of_their_own() -> None:
+    state = after(EMPTY, failed_run(check(), check("within_publish_limit"), failed=(GREEN, "tlc_silver/yellow_trips")))
+    (notice,) = state.pending["all"]
+    assert notice.subject.what == f"{GREEN},tlc_silver/yellow_trips"
+    for part in (GREEN, "tlc_silver/yellow_trips", "The file is damaged.", "known_zones", "within_publish_limit", GOLD):
+        assert part in notice.text
+
+
+def test_a_run_that_fails_again_at_the_same_tables_isnt_told_again_and_at_others_it_is() -> None:
+    state = all_sent(after(EMPTY, failed_run()))
+    assert told(after(state, failed_run(place=2))) == []
+    assert told(after(state, failed_run(place=2, failed=(GOLD,)))) == ["run error"]
+    assert told(after(state, failed_run(place=2, month="2024-02"))) == ["run error"]
+
+
+def test_a_failed_run_is_over_when_a_later_run_stores_all_its_tables_of_that_month() -> None:
+    state = all_sent(after(EMPTY, failed_run(failed=(GOLD, GREEN))))
+    assert told(after(state, run(place=2))) == []
+    both = frozenset({GREEN, GOLD})
+    assert told(after(state, run(place=2, stored=both, month="2024-02"))) == []
+    assert told(after(state, failed_run(place=2, stored=both, failed=("tlc_gold/other",)))) == ["run error"]
+    state = after(state, run(place=2, stored=both))
+    assert told(state) == ["run well"]
+    assert told(after(all_sent(state), run(place=3, stored=both))) == []
+
+
+def test_a_run_that_failed_at_a_check_is_over_when_the_check_passes() -> None:
+    state = all_sent(after(EMPTY, failed_run(failed=(f"{GREEN}:known_zones",))))
+    assert told(after(state, run(place=2))) == []
+    assert told(after(state, run(check(passed=True), place=2))) == ["run well"]
+
+
+def test_a_run_that_failed_at_no_table_is_over_when_its_job_ends_well() -> None:
+    state = all_sent(after(EMPTY, failed_run(failed=("clean_up",), job="clean_up", month="")))
+    assert told(after(state, run(place=2, month=""))) == []
+    assert told(after(state, run(place=2, month="", job="clean_up"))) == ["run well"]
+
+
+def test_what_held_for_rows_that_a_failed_run_didnt_publish_says_nothing_of_those_that_stand() -> None:
+    state = all_sent(after(EMPTY, run(check())))
+    state = after(state, failed_run(check(passed=True), place=2))
+    assert told(state) == ["run error"]
+    published = failed_run(check(passed=True), place=3, stored=frozenset({GREEN}), failed=(GOLD,))
+    assert told(after(all_sent(state), published)) == ["known_zones well", "run error"]
+
+
+def test_a_run_that_dagster_will_retry_has_not_failed_yet() -> None:
+    state = after(EMPTY, failed_run(will_retry=True))
+    assert told(state) == []
+    assert told(after(state, failed_run(place=2))) == ["run error"]
+
+
+# Sensors, and months that are late
+
+
+def test_a_sensor_that_fails_tick_after_tick_is_told_once_and_once_more_when_it_ticks() -> None:
+    state = after(EMPTY, tick(failed=True), tick(failed=True, at=2.0))
+    assert told(state) == ["tick error"]
+    state = after(all_sent(state), tick(failed=True, at=3.0))
+    assert told(state) == []
+    state = after(state, tick(failed=False, at=4.0), tick(failed=False, at=5.0))
+    assert told(state) == ["tick well"]
+    assert state.ticks == {"tlc_landing": 5.0}
+
+
+def test_a_late_month_is_told_once_until_it_is_stored_and_then_the_next_one() -> None:
+    state = plan(Facts(0.0, late=[late("2024-02")]), EMPTY, [ALL], UI)
+    assert told(state) == ["late warning"]
+    state = plan(Facts(0.0, late=[late("2024-02", landed=True)]), all_sent(state), [ALL], UI)
+    assert told(state) == []
+    state = plan(Facts(0.0, late=[late("2024-03")]), state, [ALL], UI)
+    assert told(state) == ["late well", "late warning"]
+    assert told(plan(Facts(0.0, late=[]), all_sent(state), [ALL], UI)) == ["late well"]
+
+
+def test_while_it_isnt_known_what_is_late_nothing_is_over() -> None:
+    state = all_sent(plan(Facts(0.0, late=[late("2024-02")]), EMPTY, [ALL], UI))
+    state = plan(Facts(0.0, late=None), state, [ALL], UI)
+    assert told(state) == []
+    assert told(plan(Facts(0.0, late=[]), state, [ALL], UI)) == ["late well"]
+
+
+# Routes
+
+
+def test_a_route_is_told_what_is_bad_enough_and_of_its_groups_and_so_is_that_it_is_over() -> None:
+    routes = [route("errors", "error"), route("gold", groups=["tlc_gold"]), route("silver", groups=["tlc_silver"])]
+    state = after(EMPTY, run(check()), tick(failed=True), run(check(table=GOLD), place=2), routes=routes)
+    assert told(state, "errors") == ["tick error"]
+    assert sorted(told(state, "gold")) == ["known_zones warning", "tick error"]
+    assert sorted(told(state, "silver")) == ["known_zones warning", "tick error"]
+    state = after(all_sent(state), run(check(passed=True), place=3), tick(failed=False, at=2.0), routes=routes)
+    assert told(state, "errors") == ["tick well"]
+    assert told(state, "gold") == ["tick well"]
+    assert told(state, "silver") == ["known_zones well", "tick well"]
+
+
+def test_a_run_that_failed_at_tables_of_two_groups_is_for_both() -> None:
+    routes = [route(group, groups=[group]) for group in ("tlc_silver", "tlc_gold", "tlc_bronze")]
+    assert set(after(EMPTY, failed_run(failed=(GREEN, GOLD)), routes=routes).pending) == {"tlc_silver", "tlc_gold"}
+
+
+def test_what_one_route_couldnt_be_sent_is_kept_for_it_alone() -> None:
+    routes = [route("one"), route("other")]
+    state = after(EMPTY, run(check()), routes=routes)
+    state = state.sent("one", state.due("one", (), 0.0))
+    state = after(load(dump(state)), run(check("times_exist"), place=2), routes=routes)
+    assert told(state, "one") == ["times_exist warning"]
+    assert told(state, "other") == ["known_zones warning", "times_exist warning"]
+
+
+def test_what_was_pending_for_a_route_that_is_gone_is_dropped() -> None:
+    state = after(EMPTY, run(check()), routes=[route("one"), route("other")])
+    assert after(state, routes=[route("one")]).pending.keys() == {"one"}
+
+
+# Many at once
+
+
+def backfill(months: int, checks: int) -> State:
+    names = [f"check_{number}" for number in range(checks)]
+    days = [f"{2019 + number // 12}-{number % 12 + 1:02}" for number in range(months)]
+    runs = [
+        run(*(check(name, month=month) for name in names), place=place, month=month, batch=BACKFILL)
+        for place, month in enumerate(days, start=1)
+    ]
+    return after(EMPTY, *runs)
+
+
+def test_a_backfill_of_sixty_months_with_five_checks_that_fail_is_one_digest() -> None:
+    state = backfill(60, 5)
+    ((message, notices),) = messages_of(state.due("all", (), 0.0), UI)
+    assert len(notices) == 300
+    assert message.title == "[warning] failed checks: 300"
+    lines = [line for line in message.body.splitlines() if line.startswith("- ")]
+    assert len(lines) == 5
+    assert f"{GREEN}: check_0: 60 months, 2019-01 to 2023-12" in message.body
+    assert "12 of 400 rows" in lines[0]
+    assert f"{UI}/runs/run-60" in lines[0]
+    assert state.sent("all", notices).pending == {}
+
+
+def test_a_few_are_told_in_full_and_one_more_makes_a_digest() -> None:
+    ((few, _),) = messages_of(backfill(1, FEW).due("all", (), 0.0), UI)
+    ((many, _),) = messages_of(backfill(1, FEW + 1).due("all", (), 0.0), UI)
+    assert few.body.count("Examples of") == FEW
+    assert "Examples of" not in many.body
+
+
+def test_what_belongs_to_runs_that_go_on_waits_for_their_end_and_not_for_long() -> None:
+    state = after(EMPTY, run(check(), batch=BACKFILL), now=100.0)
+    state = after(state, run(check("times_exist"), place=2), now=101.0)
+    assert [notice.subject.check for notice in state.due("all", {BACKFILL}, 101.0)] == ["times_exist"]
+    assert len(state.due("all", (), 101.0)) == 2
+    assert len(state.due("all", {BACKFILL}, 99.0 + LONGEST_WAIT)) == 1
+    assert len(state.due("all", {BACKFILL}, 100.0 + LONGEST_WAIT)) == 2
+    assert state.batches() == {BACKFILL, ()}
+
+
+def test_a_recovery_among_many_failures_is_a_message_of_its_own() -> None:
+    state = after(backfill(60, 5), run(check("check_0", passed=True, month="2019-01"), place=99))
+    messages = [message for message, _ in messages_of(state.due("all", (), 0.0), UI)]
+    assert [message.tone for message in messages] == ["warning", "well"]
+    assert "2019-01" in messages[1].body
+
+
+def test_the_cursor_of_three_hundred_open_failures_is_small() -> None:
+    assert len(dump(all_sent(backfill(60, 5)))) < 40_000
+
+
+# The cursor, and the place in the event log
+
+
+def test_a_cursor_is_read_as_it_was_written() -> None:
+    routes = [ALL, route("errors", "error")]
+    state = after(EMPTY, run(check(), batch=BACKFILL), failed_run(place=2), tick(failed=True), routes=routes, now=5.5)
+    assert load(dump(state)) == state
+
+
+def test_runs_that_were_read_are_known_as_long_as_their_place_is_read_again() -> None:
+    state = after(replace(EMPTY, start=10, place=10), run(place=20))
+    assert (state.place, state.look_from, dict(state.recent)) == (20, 10, {"run-20": 20})
+    state = after(state, run(place=20 + LOOK_BACK))
+    assert (state.look_from, set(state.recent)) == (20, {f"run-{20 + LOOK_BACK}"})
+
+
+def test_an_event_log_that_was_wiped_is_read_from_its_beginning() -> None:
+    state = replace(EMPTY, start=4000, place=5000)
+    assert state.in_log_up_to(5000) is state
+    assert state.in_log_up_to(4990).look_from == 4000
+    assert state.in_log_up_to(150).look_from == 0

@@ -1,0 +1,118 @@
+"""Routes: messages that reach a web and a mail server as they were meant, and what is said of those that don't."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from taxi_assets.alerts.messages import Message
+from taxi_assets.alerts.routes import Alerts, refuse_unknown_groups
+from taxi_assets.errors import UsageError
+from taxi_assets.tlc.catalog import GROUPS
+from taxi_assets_tests.alerts.happenings import UI, route
+from taxi_assets_tests.alerts.receivers import Mailbox, Webhook, written
+
+pytestmark = pytest.mark.fast
+
+SECRET = "wJalrXUtnFEMI"
+MESSAGE = Message("[error] a title", "<b>bold</b> & *starred* `code` :smile: \\n\n  indented", "error")
+
+
+@pytest.fixture
+def webhook() -> Iterator[Webhook]:
+    with Webhook() as running:
+        yield running
+
+
+@pytest.fixture
+def mailbox() -> Iterator[Mailbox]:
+    with Mailbox() as running:
+        yield running
+
+
+@pytest.fixture
+def everything_logged() -> Iterator[io.StringIO]:
+    """What a process logs at its most talkative; pytest's own log has what isn't passed on, too."""
+    root, handler = logging.getLogger(), logging.StreamHandler(io.StringIO())
+    level = root.level
+    root.setLevel(logging.DEBUG)
+    root.addHandler(handler)
+    yield handler.stream
+    root.removeHandler(handler)
+    root.setLevel(level)
+
+
+@pytest.mark.parametrize(("tone", "kind"), [("error", "failure"), ("warning", "warning"), ("well", "success")])
+def test_a_webhook_receives_title_and_text_as_they_are_and_how_bad_it_is(
+    webhook: Webhook, tone: str, kind: str
+) -> None:
+    message = Message(MESSAGE.title, MESSAGE.body, tone)  # type: ignore[arg-type]
+    assert route(url=webhook.url).send(message) == ""
+    received = webhook.only()
+    assert (received["title"], received["message"], received["type"]) == (MESSAGE.title, MESSAGE.body, kind)
+
+
+def test_a_mail_has_the_title_as_its_subject_and_the_text_as_it_is(mailbox: Mailbox) -> None:
+    assert route(url=mailbox.url).send(MESSAGE) == ""
+    (mail,) = mailbox.received
+    assert (mail["subject"], mail["to"], mail["from"]) == (MESSAGE.title, "oncall@example.org", "lake@example.org")
+    assert written(mail, "plain").splitlines() == MESSAGE.body.splitlines()
+
+
+def test_where_html_is_wanted_text_is_escaped(webhook: Webhook, mailbox: Mailbox) -> None:
+    assert route(url=f"{webhook.url}?format=html").send(MESSAGE) == ""
+    assert route(url=f"{mailbox.url}&format=html").send(MESSAGE) == ""
+    for html in (webhook.only()["message"], written(mailbox.received[0], "html")):
+        assert "&lt;b&gt;bold&lt;/b&gt;" in html
+        assert "<b>" not in html
+        assert ":smile:" in html
+
+
+def test_where_markdown_is_wanted_text_is_escaped(webhook: Webhook) -> None:
+    assert route(url=f"{webhook.url}?format=markdown").send(MESSAGE) == ""
+    assert r"\*starred\* \`code\`" in webhook.only()["message"]
+
+
+def test_a_server_that_refuses_is_told_by_its_answer(webhook: Webhook) -> None:
+    webhook.status = 500
+    assert "500" in route(url=webhook.url).send(MESSAGE)
+    assert webhook.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        (f"json://{SECRET}:{SECRET}@127.0.0.1:1/{SECRET}", "onnection"),
+        (f"mailto://user:{SECRET}@127.0.0.1:1/{SECRET}@example.org?from=a@example.org&mode=insecure", "mail"),
+        (f"nosuch://{SECRET}", "TAXI_ALERTS__ROUTES__ALL__URL is no URL that Apprise understands"),
+        (f"slack://{SECRET}", "TAXI_ALERTS__ROUTES__ALL__URL is no URL that Apprise understands"),
+        (SECRET, "TAXI_ALERTS__ROUTES__ALL__URL is no URL that Apprise understands"),
+    ],
+    ids=["nobody listens", "no mail server", "unknown service", "incomplete", "no URL"],
+)
+def test_what_cant_be_sent_says_why_and_nowhere_what_the_url_holds(
+    url: str, says: str, capfd: pytest.CaptureFixture[str], everything_logged: io.StringIO
+) -> None:
+    wrong = route(url=url).send(MESSAGE)
+    logging.getLogger("taxi_assets").warning("what is logged is seen here")
+    captured = capfd.readouterr()
+    assert says in wrong
+    assert "what is logged is seen here" in everything_logged.getvalue()
+    assert SECRET not in wrong + captured.out + captured.err + everything_logged.getvalue()
+
+
+def test_a_text_too_long_for_its_service_is_sent_in_parts(webhook: Webhook) -> None:
+    lines = [f"line {number}: {'x' * 80}" for number in range(600)]
+    assert route(url=webhook.url).send(Message("title", "\n".join(lines), "error")) == ""
+    received = "\n".join(message["message"] for message in webhook.received)
+    assert len(webhook.received) > 1
+    assert all(line.split(":")[0] in received for line in lines)
+
+
+def test_a_route_for_a_group_that_there_isnt_is_refused_by_its_settings_name() -> None:
+    refuse_unknown_groups(Alerts((route("gold", groups=["tlc_gold"]),), UI), GROUPS)
+    with pytest.raises(UsageError, match=r"TAXI_ALERTS__ROUTES__GOLD__GROUPS names tlc_glod; groups are: tlc_bronze, "):
+        refuse_unknown_groups(Alerts((route("gold", groups=["tlc_glod"]),), UI), GROUPS)
