@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Spark's packages are large, and only needed by those who name it.
 READY := $(if $(filter spark,$(TAXI_ENGINE)),.venv/spark,.venv/installed)
 
-.PHONY: demo ui test fast lint bench clean
+.PHONY: demo ui test fast lint bench drill clean
 
 # On folders of its own, whatever is exported: made-up months must not get between real ones.
 demo: export TAXI_LANDING_ROOT := $(CURDIR)/data/landing
@@ -47,6 +47,9 @@ lint: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python bench/run.py
+
+drill: $(READY)
+	$(BIN)/python drill/run.py
 
 clean:
 	rm -rf .venv build *.egg-info data

@@ -157,7 +157,7 @@ class Server:
 
 
 @contextmanager
-def serving(home: Home, *command: str) -> Iterator[Server]:
+def serving(home: Home, *command: str, **environment: str) -> Iterator[Server]:
     """Run ``dagster dev`` or ``dagster-webserver`` on a home for a while, and stop it with all its children."""
     port = str(free_port())
     log = home.dagster / "server.log"
@@ -165,7 +165,7 @@ def serving(home: Home, *command: str) -> Iterator[Server]:
     with log.open("w") as written:
         process = subprocess.Popen(
             [program, *command[1:], "-w", str(WORKSPACE_YAML), "-h", "127.0.0.1", "-p", port],
-            env=home.environment(),
+            env=home.environment(**environment),
             cwd=home.dagster,
             stdout=written,
             stderr=subprocess.STDOUT,
