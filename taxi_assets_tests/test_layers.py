@@ -124,6 +124,7 @@ def test_words_that_only_look_like_them_are_not(text: str) -> None:
         ("tlc/silver", ("tlc.gold", "tlc.catalog", "tlc.checks", "definitions", "sensors", "jobs", "cli")),
         ("tlc/gold", ("tlc.catalog", "tlc.checks", "definitions", "sensors", "jobs", "cli")),
         ("tlc", ("definitions", "sensors", "jobs", "cli", "settings", "fetch", "nyctaxi", "transport")),
+        ("alerts", ("definitions", "sensors", "jobs", "cli", "fetch")),
         ("sample", ("tlc", "lake", "engines", "fetch", "definitions", "cli")),
         (
             "fetch",
@@ -179,7 +180,7 @@ def imported_by(module: str) -> set[str]:
     return set(done.stdout.split())
 
 
-HEAVY = {"dagster", "polars", "pandera", "narwhals", "deltalake", "duckdb", "pyarrow", "pyspark", "requests"}
+HEAVY = {"dagster", "polars", "pandera", "narwhals", "deltalake", "duckdb", "pyarrow", "pyspark", "requests", "apprise"}
 
 
 @pytest.mark.parametrize("module", [PACKAGE, f"{PACKAGE}.cli"])

@@ -21,6 +21,7 @@ from dagster._core.storage.tags import (
     WILL_RETRY_TAG,
 )
 
+from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.instance import process_of
 from taxi_assets.runs import cause_of_failure
 
@@ -144,7 +145,7 @@ def ended_ticks(instance: dg.DagsterInstance, after: Mapping[str, float]) -> lis
                 kind=state.instigator_type.value.lower(),
                 at=tick.timestamp,
                 failed=tick.status is TickStatus.FAILURE,
-                says=_root(tick.error) if tick.error else "",
+                says=_cause(tick.error) if tick.error else "",
             )
             for tick in found
         ]
@@ -250,7 +251,11 @@ def _check(evaluation: Any, month: str) -> CheckFact:
     )
 
 
-def _root(error: Any) -> str:
-    while error.cause is not None:
+def _cause(error: Any) -> str:
+    """Return what an error says that is written for the user; if there is none among its causes, the first of all."""
+    says = []
+    while error is not None:
+        says.append(str(error.message).strip())
         error = error.cause
-    return str(error.message).strip()
+    for_the_user = (one.partition(": ")[2] for one in says if one.startswith(f"{TaxiAssetsError.__module__}."))
+    return next(for_the_user, says[-1])

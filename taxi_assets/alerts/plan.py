@@ -71,7 +71,8 @@ class State:
 
     def sent(self, route: str, notices: Collection[Notice]) -> State:
         """Return what is known once a route has been sent some of its notices."""
-        left = tuple(notice for notice in self.pending.get(route, ()) if notice not in notices)
+        gone = set(notices)
+        left = tuple(notice for notice in self.pending.get(route, ()) if notice not in gone)
         others = {name: notices for name, notices in self.pending.items() if name != route}
         return replace(self, pending={**others, route: left} if left else others)
 
