@@ -26,6 +26,8 @@ from taxi_assets.instance import process_of
 from taxi_assets.runs import cause_of_failure
 
 MOST_RUNS_A_LOOK: Final = 100
+MOST_TICKS_A_LOOK: Final = 50
+"""Of each sensor, the newest: what has come and gone before them, nobody need know."""
 
 Batch = tuple[tuple[str, str], ...]
 """The tags that runs share which were requested together; none of a run that stands alone."""
@@ -136,7 +138,7 @@ def ended_ticks(instance: dg.DagsterInstance, after: Mapping[str, float]) -> lis
             state.instigator_origin_id,
             state.selector_id,
             after=since,
-            limit=1 if since is None else None,
+            limit=1 if since is None else MOST_TICKS_A_LOOK,
             statuses=[TickStatus.FAILURE, TickStatus.SUCCESS, TickStatus.SKIPPED],
         )
         ticks += [
