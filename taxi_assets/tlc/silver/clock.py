@@ -36,8 +36,9 @@ def in_repeated_hour(pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
 
     Only a trip whose both ends lie in the repeated hour can.
     """
+    night = pickup.dt.date()
     within = (pickup.dt.hour() == _REPEATED_HOUR) & (dropoff.dt.hour() == _REPEATED_HOUR)
-    return (dropoff < pickup) & within & (dropoff.dt.date() == pickup.dt.date()) & pickup.dt.date().is_in(_AUTUMN_NIGHTS)
+    return (dropoff < pickup) & within & (dropoff.dt.date() == night) & night.is_in(_AUTUMN_NIGHTS)
 
 
 def true_seconds(clock_seconds: nw.Expr, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
