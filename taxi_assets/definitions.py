@@ -6,12 +6,13 @@ import dagster as dg
 
 from taxi_assets.alerts.routes import alerts_of
 from taxi_assets.alerts.sensor import alerts_sensor
-from taxi_assets.jobs import TLC_MONTH, jobs
+from taxi_assets.jobs import TLC_MONTH, jobs, maintenance_job
 from taxi_assets.lake.assets import IO_MANAGER
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
 from taxi_assets.lake.passed_by import PASSED_BY, PassedBy
-from taxi_assets.places import lake_of, landing_of
+from taxi_assets.places import lake_of, landing_of, maintenance_of
 from taxi_assets.runs import RUN_LOG, run_log
+from taxi_assets.schedules import schedules
 from taxi_assets.sensors import tlc_landing
 from taxi_assets.settings import Settings
 from taxi_assets.status import landing_status
@@ -25,7 +26,8 @@ def build_defs(settings: Settings) -> dg.Definitions:
     return dg.Definitions(
         assets=[*ASSETS, landing_status],
         asset_checks=all_checks(landing),
-        jobs=jobs(),
+        jobs=[*jobs(), maintenance_job()],
+        schedules=schedules(),
         sensors=[tlc_landing, alerts_sensor],
         resources={
             IO_MANAGER: DeltaLakeIOManager(lake, passed_by),
@@ -33,6 +35,7 @@ def build_defs(settings: Settings) -> dg.Definitions:
             "lake": lake,
             "landing": landing,
             "alerts": alerts_of(settings.alerts),
+            "maintenance": maintenance_of(settings),
         },
         executor=dg.in_process_executor,
         loggers={RUN_LOG: run_log, "console": dg.colored_console_logger},

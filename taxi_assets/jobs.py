@@ -1,4 +1,4 @@
-"""Jobs: what is run for a month as a whole. Which assets there are is for their catalogs to say."""
+"""Jobs: what is run for a month as a whole, or for the lake. Which assets there are is for their catalogs to say."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from typing import Final
 
 import dagster as dg
 
+from taxi_assets.lake.maintenance import maintenance_op
+from taxi_assets.readme_tables import contracts
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.vocabulary import Service
 
 TLC_MONTH: Final = "tlc_month"
+MAINTENANCE: Final = "lake_maintenance"
 
 
 def jobs() -> list[dg.UnresolvedAssetJobDefinition]:
@@ -23,6 +26,25 @@ def jobs() -> list[dg.UnresolvedAssetJobDefinition]:
             for service in Service
         ),
     ]
+
+
+def maintenance_job() -> dg.JobDefinition:
+    """Return the job that maintains every table, a step each: where one fails, the others are done all the same."""
+    steps = [maintenance_op(contract) for contract in contracts()]
+
+    @dg.job(
+        name=MAINTENANCE,
+        description=(
+            "Of each table: makes small files one, deletes those that nobody can need any more, checkpoints and cleans "
+            "the log. What was done is the latest observation of the table's asset."
+        ),
+        executor_def=dg.in_process_executor,
+    )
+    def maintenance() -> None:
+        for step in steps:
+            step()
+
+    return maintenance
 
 
 def _month_job(name: str, services: list[Service], description: str) -> dg.UnresolvedAssetJobDefinition:

@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from dagster_deltalake import AzureConfig, GcsConfig, LocalConfig, S3Config
@@ -20,6 +20,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 from taxi_assets.errors import UsageError
 
 Storage = Annotated[LocalConfig | S3Config | AzureConfig | GcsConfig, Field(discriminator="provider")]
+
+
+LEAST_RETENTION_HOURS: Final = 24
+"""How long a run or a query may take: a month of the largest service takes minutes, on Spark perhaps an hour."""
 
 
 class SparkSettings(BaseModel):
@@ -96,6 +100,25 @@ class AlertSettings(BaseModel):
         return _web_address(address)
 
 
+class MaintenanceSettings(BaseModel):
+    """How long replaced files are kept, and which files are small: ``TAXI_MAINTENANCE__RETENTION_HOURS`` and so on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    retention_hours: int = Field(default=168, le=24 * 365)
+    small_file_mb: int = Field(default=64, ge=1, le=1024)
+
+    @field_validator("retention_hours")
+    @classmethod
+    def _outlasts_readers(cls, hours: int) -> int:
+        if hours < LEAST_RETENTION_HOURS:
+            raise ValueError(
+                f"files that were replaced are kept for at least {LEAST_RETENTION_HOURS} hours, as a query or a run "
+                "that began before may still need them"
+            )
+        return hours
+
+
 class Settings(BaseSettings):
     """Where files arrive, where tables stand, and what computes. Relative paths are below the current folder."""
 
@@ -111,6 +134,7 @@ class Settings(BaseSettings):
     spark: SparkSettings = Field(default_factory=SparkSettings)
     fetch: FetchSettings = Field(default_factory=FetchSettings)
     alerts: AlertSettings = Field(default_factory=AlertSettings)
+    maintenance: MaintenanceSettings = Field(default_factory=MaintenanceSettings)
     dagster_home: str = Field(default="data/dagster", min_length=1, validation_alias="DAGSTER_HOME")
 
     @classmethod

@@ -8,14 +8,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
+import narwhals.stable.v1 as nw
+import polars as pl
 import pytest
 
 from taxi_assets import cli
+from taxi_assets.engines import DeltaLocation
 from taxi_assets.sample import NOTE
+from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.misbehaving_server import MisbehavingServer, status
+from taxi_assets_tests.scenario import POLARS
 
 pytestmark = pytest.mark.fast
 
@@ -83,6 +89,8 @@ def only_line(outcome: Outcome) -> str:
         (["fetch", "yellow"], "taxi-assets fetch yellow 2024-01:2024-06"),
         (["fetch", "zones", "2024-01"], "taxi-assets fetch zones"),
         (["fetch", "yellow", "2024-13"], "There is no month 2024-13"),
+        (["history", "tlc_silver.yelow_trips"], "no table 'tlc_silver.yelow_trips'. Did you mean tlc_silver.yellow"),
+        (["restore", "zzz", "1"], "no table 'zzz'. There are: tlc_bronze.yellow_trips, "),
     ],
 )
 def test_wrong_use_is_one_line_on_stderr_and_status_2(run: Run, words: list[str], problem: str) -> None:
@@ -155,6 +163,64 @@ def test_tables_of_an_empty_lake_are_listed_without_rows(run: Run) -> None:
     assert "tlc_gold.fact_top_zones" in [line.split("\t")[0] for line in lines]
     assert all(line.split("\t")[1] == "" for line in lines)
     assert {len(line.split("\t")) for line in lines} == {5}
+
+
+@pytest.fixture
+def daily(tmp_path: Path) -> None:
+    """A gold table in the lake: January, then February, then January again."""
+    at = DeltaLocation(str(tmp_path / "lake" / "tlc_gold" / "nyc_taxi_daily"))
+    for run_id, month, rows in (("a", 1, 1), ("b", 2, 1), ("c", 1, 2)):
+        day = date(2024, month, 1)
+        table = {"service_type": ["green", "yellow"], "trip_date": [day] * 2, "trip_count": [3, 4], "repeat_count": 0}
+        frame = pl.LazyFrame(table).head(rows).with_columns(
+            avg_fare=pl.lit(None, pl.Decimal(18, 2)), source_month=pl.lit(day), repeat_count=pl.lit(0, pl.Int64)
+        )  # fmt: skip
+        POLARS.replace(NycTaxiDaily, at, nw.from_native(frame), {"source_month": day}, run_id=run_id)
+
+
+@pytest.mark.usefixtures("run", "daily")
+@pytest.mark.parametrize("name", ["tlc_gold.nyc_taxi_daily", "tlc_gold/nyc_taxi_daily"])
+def test_history_shows_which_run_wrote_which_month(run: Run, name: str) -> None:
+    header, *lines = [line.split("\t") for line in run("history", name).out.splitlines()]
+    shown = [dict(zip(header, line, strict=True)) for line in lines]
+    assert [(one["version"], one["partitions"], one["rows_added"], one["run"]) for one in shown] == [
+        ("3", "2024-01", "2", "c"),
+        ("2", "2024-02", "1", "b"),
+        ("1", "2024-01", "1", "a"),
+        ("0", "", "0", ""),
+    ]
+    assert [row["version"] for row in json.loads(run("history", name, "--last", "2", "--json").out)] == [3, 2]
+
+
+@pytest.mark.usefixtures("run", "daily")
+def test_restore_says_what_it_did_and_how_to_undo_it(run: Run) -> None:
+    outcome = run("restore", "tlc_gold.nyc_taxi_daily", "1")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.splitlines()[:3] == [
+        "tlc_gold.nyc_taxi_daily is as version 1 was; that is version 4 now.",
+        "Put back: 2024-01",
+        "No longer stored: 2024-02",
+    ]
+    assert outcome.out.strip().endswith("taxi-assets restore tlc_gold.nyc_taxi_daily 3")
+    assert run("sql", "SELECT count(*) AS n FROM tlc_gold.nyc_taxi_daily").out == "n\n1\n"
+    assert run("restore", "tlc_gold.nyc_taxi_daily", "3").status == 0
+    assert run("sql", "SELECT count(*) AS n FROM tlc_gold.nyc_taxi_daily").out == "n\n3\n"
+
+
+@pytest.mark.usefixtures("run", "daily")
+@pytest.mark.parametrize(
+    ("version", "status", "problem"), [("9", 2, "There is no version 9"), ("3", 2, "is the current one")]
+)
+def test_a_version_that_cant_be_restored_is_one_line(run: Run, version: str, status: int, problem: str) -> None:
+    outcome = run("restore", "tlc_gold.nyc_taxi_daily", version)
+    assert (outcome.status, outcome.out) == (status, "")
+    assert problem in only_line(outcome)
+
+
+def test_history_of_a_table_that_isnt_stored_yet_is_one_line(run: Run) -> None:
+    outcome = run("history", "tlc_gold.nyc_taxi_daily")
+    assert outcome.status == 1
+    assert "There is no table tlc_gold/nyc_taxi_daily yet" in only_line(outcome)
 
 
 def test_tables_are_json_for_a_program(run: Run) -> None:

@@ -11,7 +11,14 @@ from typer.main import get_command
 from taxi_assets import readme_tables
 from taxi_assets.cli import app
 from taxi_assets.contracts import Contract, Int32, column, rule
-from taxi_assets.settings import AlertSettings, FetchSettings, RouteSettings, Settings, SparkSettings
+from taxi_assets.settings import (
+    AlertSettings,
+    FetchSettings,
+    MaintenanceSettings,
+    RouteSettings,
+    Settings,
+    SparkSettings,
+)
 
 pytestmark = pytest.mark.fast
 
@@ -36,7 +43,8 @@ def test_its_settings_are_those_that_there_are() -> None:
     of_fetch = {f"TAXI_FETCH__{field.upper()}" for field in FetchSettings.model_fields}
     of_alerts = {f"TAXI_ALERTS__{field.upper()}" for field in AlertSettings.model_fields if field != "routes"}
     of_routes = {f"TAXI_ALERTS__ROUTES__NAME__{field.upper()}" for field in RouteSettings.model_fields}
-    assert names == fields | of_spark | of_fetch | of_alerts | of_routes
+    of_maintenance = {f"TAXI_MAINTENANCE__{field.upper()}" for field in MaintenanceSettings.model_fields}
+    assert names == fields | of_spark | of_fetch | of_alerts | of_routes | of_maintenance
 
 
 def test_its_rule_is_one_that_works() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from taxi_assets.alerts.routes import alerts_of
 from taxi_assets.errors import UsageError
-from taxi_assets.places import lake_of, landing_of
+from taxi_assets.lake.maintenance import MaintenancePolicy
+from taxi_assets.places import lake_of, landing_of, maintenance_of
 from taxi_assets.settings import Settings, object_store_options
 from taxi_assets.tlc.bronze.zones import Zones
 
@@ -253,3 +255,20 @@ def test_what_sparks_settings_hold_is_not_shown(environment: pytest.MonkeyPatch)
     assert SECRET not in repr(Settings.load())
     environment.setenv("TAXI_SPARK__CONF", json.dumps({"fs.s3a.secret.key": SECRET}))
     assert SECRET not in complaint()
+
+
+@pytest.mark.parametrize("hours", ["23", "0", "-1"])
+def test_replaced_files_are_kept_as_long_as_readers_may_take_whatever_is_set(
+    environment: pytest.MonkeyPatch, hours: str
+) -> None:
+    environment.setenv("TAXI_MAINTENANCE__RETENTION_HOURS", hours)
+    message = complaint()
+    assert "TAXI_MAINTENANCE__RETENTION_HOURS: " in message
+    assert "at least 24 hours" in message
+
+
+def test_maintenance_is_as_the_settings_say(environment: pytest.MonkeyPatch) -> None:
+    assert maintenance_of(Settings.load()) == MaintenancePolicy(timedelta(days=7), 64 * 1024 * 1024)
+    environment.setenv("TAXI_MAINTENANCE__RETENTION_HOURS", "24")
+    environment.setenv("TAXI_MAINTENANCE__SMALL_FILE_MB", "1")
+    assert maintenance_of(Settings.load()) == MaintenancePolicy(timedelta(days=1), 1024 * 1024)

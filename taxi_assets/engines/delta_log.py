@@ -24,6 +24,9 @@ from deltalake.transaction import AddAction
 from taxi_assets.contracts import Column, Contract
 from taxi_assets.errors import ContractError, LakeError, first_line
 
+RUN_ID: Final = "run_id"
+"""Under this name a commit says which run made it, if one did."""
+
 _T = TypeVar("_T")
 _TRIES: Final = 30
 _LONGEST_WAIT_SECONDS: Final = 2.0
@@ -185,8 +188,17 @@ def partition_text(value: Any) -> str:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
+def made_by(run_id: str) -> dict[str, str]:
+    """Return what a commit says of the run that makes it."""
+    return {RUN_ID: run_id} if run_id else {}
+
+
 def replace_partition(
-    location: DeltaLocation, contract: type[Contract], partition: Mapping[str, Any], added: Sequence[AddAction]
+    location: DeltaLocation,
+    contract: type[Contract],
+    partition: Mapping[str, Any],
+    added: Sequence[AddAction],
+    run_id: str = "",
 ) -> tuple[int, DeltaTable]:
     """Commit data files in the place of those of a partition, and return the version that this made.
 
@@ -204,7 +216,7 @@ def replace_partition(
             partition_by=list(contract.stored_as().partition),
             partition_filters=[(name, "=", partition_text(value)) for name, value in partition.items()],
             # Not retried within delta-rs: the commit is then the version after this snapshot, or it fails.
-            commit_properties=CommitProperties(max_commit_retries=0),
+            commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=made_by(run_id)),
         )
         return table.version() + 1, table
 

@@ -57,16 +57,21 @@ class Engine(Protocol):
         frame: Frame,
         partition: Partition,
         notes: Mapping[str, str] = NO_NOTES,
+        *,
+        run_id: str = "",
     ) -> Written:
         """Put the frame's rows in the place of a partition's, in one commit, whoever else writes to the table.
 
         A table whose contract has gained columns that may be null is given them first. `notes` are kept with the rows,
-        see notes.py; only rows of files have any, and those are the embedded engine's.
+        see notes.py; only rows of files have any, and those are the embedded engine's. The commit names the run.
         """
         ...
 
-    def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame) -> Written:
-        """Insert the rows whose keys are new, and update those whose sequence isn't older than the stored row's."""
+    def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame, *, run_id: str = "") -> Written:
+        """Insert the rows whose keys are new, and update those whose sequence isn't older than the stored row's.
+
+        The commit names the run.
+        """
         ...
 
     def flag_rows(self, frame: Frame, repeats: Mapping[str, Sequence[str]], members: Members, *, row_id: str) -> Frame:

@@ -5,21 +5,30 @@ They are replaced with the rows, in the same commit, and cost readers of the row
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from taxi_assets.engines.delta_log import DeltaLocation
+from taxi_assets.engines.delta_log import DataFile, DeltaLocation
 from taxi_assets.engines.parquet_footer import read_footer
 from taxi_assets.object_store import open_store
 
-_OF_THE_WRITER: Final = b"ARROW:schema"
+_OF_THE_WRITER: Final = (b"ARROW:schema", b"org.apache.spark.")
 
 
 def read_notes(location: DeltaLocation, partition: Mapping[str, Any]) -> dict[str, str]:
     """Return the notes on a partition; none if it isn't stored, or was rewritten by something else."""
-    files = location.files(partition)
+    return notes_in(location, location.files(partition)[:1])
+
+
+def notes_in(location: DeltaLocation, files: Sequence[DataFile]) -> dict[str, str]:
+    """Return the notes in some data files of a table."""
     if not files:
         return {}
     store = open_store(location.uri, location.storage_options)
-    kept = read_footer(store, files[0].path, files[0].bytes).metadata or {}
-    return {name.decode(): text.decode() for name, text in kept.items() if name != _OF_THE_WRITER}
+    footers = [read_footer(store, file.path, file.bytes).metadata or {} for file in files]
+    return {
+        name.decode(): text.decode()
+        for kept in footers
+        for name, text in kept.items()
+        if not name.startswith(_OF_THE_WRITER)
+    }

@@ -15,7 +15,7 @@ import narwhals.stable.v1 as nw
 import obstore
 import polars as pl
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
+from deltalake import CommitProperties, DeltaTable
 from deltalake.transaction import AddAction
 
 from taxi_assets.contracts import Contract, Frame
@@ -24,6 +24,7 @@ from taxi_assets.engines.conform import as_declared, conform, require_upsertable
 from taxi_assets.engines.delta_log import (
     DeltaLocation,
     files_of,
+    made_by,
     partition_text,
     replace_partition,
     retry_on_conflict,
@@ -58,38 +59,20 @@ class PolarsEngine:
         frame: Frame,
         partition: Partition,
         notes: Mapping[str, str] = NO_NOTES,
+        *,
+        run_id: str = "",
     ) -> Written:
         """See `Engine.replace`. One Parquet file streamed into the partition's folder, then one commit."""
         location.require(contract)
-        folder = "".join(f"{quote(name)}={quote(partition_text(value), safe='')}/" for name, value in partition.items())
-        path = f"{folder}{uuid.uuid4()}.parquet"
+        path = new_path(partition)
         rows = nw.to_native(conform(contract, frame)).drop(*partition)
         store = open_store(location.uri, location.storage_options, make=True)
         try:
-            rows.sink_parquet(
-                f"{location.uri}/{path}",
-                compression="zstd",
-                compression_level=1,
-                row_group_size=_ROW_GROUP,
-                metadata=dict(notes),
-                storage_options=dict(location.storage_options) or None,
-                mkdir=True,
-                sync_on_close="data",
-            )
-            file = obstore.head(store, path)
-            footer = read_footer(store, path, file["size"])
-            added = AddAction(
-                path=path,
-                size=file["size"],
-                partition_values={name: partition_text(value) for name, value in partition.items()},
-                modification_time=int(file["last_modified"].timestamp() * 1000),
-                data_change=True,
-                stats=_delta_statistics(footer),
-            )
-            version, replaced = replace_partition(location, contract, partition, [added])
+            added, footer = write_data_file(location, rows, path, partition, notes)
+            version, replaced = replace_partition(location, contract, partition, [added], run_id)
         except BaseException as error:
-            if not _may_be_committed(location, partition, path):
-                _delete_quietly(store, path)
+            if not may_be_committed(location, partition, path):
+                delete_quietly(store, path)
             if _is_of_the_place(error):
                 raise LakeError(
                     f"{location.uri} can't be written: {first_line(error)}. What was stored before still stands. "
@@ -103,9 +86,9 @@ class PolarsEngine:
         before = _scan(contract, location, replaced, [partition]) if files_of(replaced, partition) else None
         options = dict(location.storage_options) or None
         after = pl.scan_parquet(f"{location.uri}/{path}", storage_options=options, glob=False)
-        return Written(footer.num_rows, file["size"], version, before, nw.from_native(after))
+        return Written(footer.num_rows, added.size, version, before, nw.from_native(after))
 
-    def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame) -> Written:
+    def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame, *, run_id: str = "") -> Written:
         """See `Engine.upsert`."""
         stored_as = contract.stored_as()
         rows = nw.to_native(conform(contract, frame)).collect()
@@ -119,6 +102,8 @@ class PolarsEngine:
                     predicate=" AND ".join(f"stored.{key} = new.{key}" for key in stored_as.keys),
                     source_alias="new",
                     target_alias="stored",
+                    # Not retried within delta-rs: rows are merged with those that another writer left.
+                    commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=made_by(run_id)),
                 )
                 .when_matched_update_all(predicate=f"new.{stored_as.sequence} >= stored.{stored_as.sequence}")
                 .when_not_matched_insert_all()
@@ -168,6 +153,46 @@ class PolarsEngine:
         return nw.from_native(pl.LazyFrame(dict(columns)))
 
 
+def new_path(partition: Partition) -> str:
+    """Name a data file that is yet to be written, below its table."""
+    folder = "".join(f"{quote(name)}={quote(partition_text(value), safe='')}/" for name, value in partition.items())
+    return f"{folder}{uuid.uuid4()}.parquet"
+
+
+def write_data_file(
+    location: DeltaLocation,
+    rows: pl.LazyFrame,
+    path: str,
+    partition: Partition,
+    notes: Mapping[str, str],
+    *,
+    data_change: bool = True,
+) -> tuple[AddAction, pq.FileMetaData]:
+    """Write rows, without their partition's columns, as one data file; return what commits it, and its footer."""
+    rows.sink_parquet(
+        f"{location.uri}/{path}",
+        compression="zstd",
+        compression_level=1,
+        row_group_size=_ROW_GROUP,
+        metadata=dict(notes),
+        storage_options=dict(location.storage_options) or None,
+        mkdir=True,
+        sync_on_close="data",
+    )
+    store = open_store(location.uri, location.storage_options)
+    file = obstore.head(store, path)
+    footer = read_footer(store, path, file["size"])
+    added = AddAction(
+        path=path,
+        size=file["size"],
+        partition_values={name: partition_text(value) for name, value in partition.items()},
+        modification_time=int(file["last_modified"].timestamp() * 1000),
+        data_change=data_change,
+        stats=_delta_statistics(footer),
+    )
+    return added, footer
+
+
 def _scan(
     contract: type[Contract], location: DeltaLocation, table: DeltaTable, partitions: Sequence[Partition] | None
 ) -> Frame:
@@ -191,7 +216,7 @@ def _delta_statistics(footer: pq.FileMetaData) -> str:
     return statistics_json(footer.num_rows, columns)
 
 
-def _may_be_committed(location: DeltaLocation, partition: Partition, path: str) -> bool:
+def may_be_committed(location: DeltaLocation, partition: Partition, path: str) -> bool:
     """Whether a file must stand: a commit that was cut short may have been made all the same."""
     try:
         return path in {file.path for file in location.files(partition)}
@@ -214,7 +239,8 @@ def _is_of_what_was_read(error: BaseException) -> bool:
     return isinstance(error, (OSError, pl.exceptions.PolarsError)) or type(error).__name__ == "PanicException"
 
 
-def _delete_quietly(store: Any, path: str) -> None:
+def delete_quietly(store: Any, path: str) -> None:
+    """Delete a file that no commit has, as well as that goes."""
     # The file belongs to no commit, so readers never see it; if it can't be deleted now, vacuum does it.
     # A sink that fails may still be about to make its file in another thread, hence more than once.
     for wait in (0, 0.02, 0.1, 0.2):

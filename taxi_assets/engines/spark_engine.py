@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final, TypeVar
@@ -18,13 +20,14 @@ from pyspark.sql.pandas.functions import arrow_udf
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.arrays import ArrayFunction, over_arrow
 from taxi_assets.engines.conform import as_declared, conform, require_upsertable
-from taxi_assets.engines.delta_log import DeltaLocation, retry_on_conflict
+from taxi_assets.engines.delta_log import DeltaLocation, made_by, retry_on_conflict
 from taxi_assets.engines.engine import NO_NOTES, Members, Partition, PartitionValue, Written
 from taxi_assets.engines.polars_engine import PolarsEngine
 from taxi_assets.engines.spark_rows import flag_rows, hold
 
 _T = TypeVar("_T")
 _LOOKED_UP: Final = "_looked_up"
+_USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 # Each by its name: in Python, unlike in Java, Delta derives none from DeltaConcurrentModificationException.
 _CONFLICTS: Final = (
     delta_exceptions.ConcurrentAppendException,
@@ -58,30 +61,45 @@ class SparkEngine:
         frame: Frame,
         partition: Partition,
         notes: Mapping[str, str] = NO_NOTES,
+        *,
+        run_id: str = "",
     ) -> Written:
         """See `Engine.replace`."""
         assert not notes, "Spark can't write into a data file's footer."
         location.create_if_missing(contract)
         rows: DataFrame = nw.to_native(conform(contract, frame))
         writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", _predicate(partition))
-        _retried(lambda: writer.save(_hadoop_uri(location)), location)
+        with self._commits_named(run_id):
+            _retried(lambda: writer.save(_hadoop_uri(location)), location)
         files = location.files(partition)
         if files:
             rows_written = location.row_count(partition) or 0
             return Written(rows_written, sum(file.bytes for file in files), location.version() or 0)
         # Spark writes no file without rows, and a partition without files can't be told from one that never was.
         nothing = pl.DataFrame(rows.limit(0).toArrow())
-        return PolarsEngine().replace(contract, location, nw.from_native(nothing.lazy()), partition)
+        return PolarsEngine().replace(contract, location, nw.from_native(nothing.lazy()), partition, run_id=run_id)
 
-    def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame) -> Written:
+    def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame, *, run_id: str = "") -> Written:
         """See `Engine.upsert`."""
         # Held, as it is asked for repeated keys first, and then for its rows.
         rows: DataFrame = nw.to_native(conform(contract, frame)).persist()
         try:
             require_upsertable(contract, nw.from_native(rows))
-            return self._merge(contract, location, rows)
+            with self._commits_named(run_id):
+                return self._merge(contract, location, rows)
         finally:
             rows.unpersist()
+
+    @contextmanager
+    def _commits_named(self, run_id: str) -> Iterator[None]:
+        """Let the session's commits say which run makes them."""
+        conf = self.session().conf
+        if run_id:
+            conf.set(_USER_METADATA, json.dumps(made_by(run_id)))
+        try:
+            yield
+        finally:
+            conf.unset(_USER_METADATA)
 
     def _merge(self, contract: type[Contract], location: DeltaLocation, rows: DataFrame) -> Written:
         location.create_if_missing(contract)

@@ -62,7 +62,7 @@ class DeltaLakeIOManager(dg.IOManager):
         with one_clear_failure(f"{contract.stored_as().key} {' '.join(keys)}"):
             try:
                 partitions, notes = self._partitions(contract, context), _notes(context)
-                written = [self._write(contract, obj, partition, notes) for partition in partitions]
+                written = [self._write(contract, obj, partition, notes, context.run_id) for partition in partitions]
             except UnreadableRowsError as error:
                 raise _with_source(error, context) from error
         location = self._lake.location(contract)
@@ -125,12 +125,14 @@ class DeltaLakeIOManager(dg.IOManager):
             return [{}]
         return [partition_of(contract, context.asset_partitions_def, key) for key in context.asset_partition_keys]
 
-    def _write(self, contract: type[Contract], frame: Frame, partition: Partition, notes: Mapping[str, str]) -> Written:
+    def _write(
+        self, contract: type[Contract], frame: Frame, partition: Partition, notes: Mapping[str, str], run_id: str
+    ) -> Written:
         location, engine = self._lake.location(contract), engine_of(frame)
         if not partition:
-            return engine.upsert(contract, location, frame)
+            return engine.upsert(contract, location, frame, run_id=run_id)
         rows = frame.filter(*(nw.col(name) == nw.lit(value) for name, value in partition.items()))
-        return engine.replace(contract, location, rows, partition, notes)
+        return engine.replace(contract, location, rows, partition, notes, run_id=run_id)
 
 
 def _are_all(context: dg.InputContext) -> bool:

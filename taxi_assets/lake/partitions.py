@@ -1,6 +1,9 @@
-"""Partitions: from a Dagster partition key to the columns and values that select its rows in a table."""
+"""Partitions: from a Dagster partition key to the columns and values that select its rows in a table, and back."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
 
 import dagster as dg
 
@@ -21,6 +24,21 @@ def partition_of(contract: type[Contract], definition: dg.PartitionsDefinition, 
         keys = definition.get_partition_key_from_str(key).keys_by_dimension
         return {column: _value(dimensions[column], keys[column]) for column in columns}
     return {column: _value(definition, key) for column in columns}
+
+
+def key_of(definition: dg.PartitionsDefinition, texts: Mapping[str, str]) -> str:
+    """Return the partition key of a partition whose values are as the Delta log writes them, by column."""
+    if isinstance(definition, dg.MultiPartitionsDefinition):
+        dimensions = {dimension.name: dimension.partitions_def for dimension in definition.partitions_defs}
+        return dg.MultiPartitionKey({name: _key(dimensions[name], text) for name, text in texts.items()})
+    (text,) = texts.values()
+    return _key(definition, text)
+
+
+def _key(definition: dg.PartitionsDefinition, text: str) -> str:
+    if isinstance(definition, dg.TimeWindowPartitionsDefinition):
+        return date.fromisoformat(text).strftime(definition.fmt)
+    return text
 
 
 def _value(definition: dg.PartitionsDefinition, key: str) -> PartitionValue:

@@ -14,6 +14,7 @@ from dagster._core.storage.tags import ROOT_RUN_ID_TAG
 
 from taxi_assets.contracts import Contract
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.lake.restored import RESTORED_VERSION
 from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.month_file import SOURCE_IDENTITY
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
@@ -40,12 +41,17 @@ def sources_of(instance: dg.DagsterInstance, wanted: Collection[ServiceMonth]) -
 
 
 def sources_of_silver(instance: dg.DagsterInstance, wanted: Collection[ServiceMonth]) -> dict[ServiceMonth, str]:
-    """Look up which file each stored silver month came from; unknown if only bronze was stored again since."""
+    """Look up which file each stored silver month came from.
+
+    Unknown if only bronze was stored again since, or silver was restored to what an earlier bronze may have been.
+    """
     current: set[ServiceMonth] = set()
     for service, contract in SILVER_TRIPS.items():
         silver = _last_stored(instance, contract, service, wanted)
         bronze = _last_stored(instance, BRONZE_TRIPS[service], service, wanted)
-        current |= {(service, Month.parse(key)) for key, place in silver.items() if place > bronze.get(key, place)}
+        of_bronze = {key: place for key, place in silver.items() if place > bronze.get(key, place)}
+        restored = _restored(instance, contract, of_bronze.values())
+        current |= {(service, Month.parse(key)) for key in of_bronze.keys() - restored}
     return {
         service_month: source
         for service_month, source in sources_of(instance, wanted).items()
@@ -65,6 +71,19 @@ def not_made_good(instance: dg.DagsterInstance, run_ids: Collection[str]) -> set
     # The newest come first, and the last to be put in stays.
     newest = {run.tags[ROOT_RUN_ID_TAG]: run.status for run in reversed(again)}
     return {run_id for run_id, root in roots.items() if newest.get(root) is not dg.DagsterRunStatus.SUCCESS}
+
+
+def _restored(instance: dg.DagsterInstance, contract: type[Contract], places: Collection[int]) -> set[str]:
+    """Return the partition keys of those of some materializations that restoring a table has recorded."""
+    if not places:
+        return set()
+    of_months = dg.AssetRecordsFilter(asset_key(contract), storage_ids=list(places))
+    records = instance.fetch_materializations(of_months, limit=len(places)).records
+    return {
+        str(record.partition_key)
+        for record in records
+        if record.asset_materialization and RESTORED_VERSION in record.asset_materialization.metadata
+    }
 
 
 def _last_stored(

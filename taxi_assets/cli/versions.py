@@ -1,0 +1,97 @@
+"""What deals with the versions of a table: `history` and `restore`."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from taxi_assets.cli.terminal import Json, app, out, plain, show
+from taxi_assets.errors import UsageError
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+    from taxi_assets.contracts import Contract
+
+Table = Annotated[str, typer.Argument(metavar="TABLE", help="A table: tlc_silver.yellow_trips.")]
+
+
+@app.command()
+def history(
+    table: Table,
+    last: Annotated[int, typer.Option(min=1, help="How many versions, counted from the newest.")] = 20,
+    json_: Json = False,
+) -> None:
+    """Show a table's versions: when and by which run each was made, and which months it wrote."""
+    from taxi_assets.lake.partitions import key_of
+    from taxi_assets.lake.versions import history as history_of
+    from taxi_assets.places import lake_of
+    from taxi_assets.settings import Settings
+
+    contract, partitions = _table_named(table)
+    versions = history_of(lake_of(Settings.load(to_read=True)), contract, last)
+    show(
+        [
+            {
+                "version": one.number,
+                "time": one.at.strftime("%Y-%m-%d %H:%M:%S UTC"),
+                "operation": one.operation,
+                "partitions": ", ".join(key_of(partitions, texts) for texts in one.partitions),
+                "rows_added": one.rows_added,
+                "files_added": one.files_added,
+                "files_removed": one.files_removed,
+                "run": one.run_id,
+            }
+            for one in versions
+        ],
+        json_,
+    )
+
+
+@app.command()
+def restore(
+    table: Table, version: Annotated[int, typer.Argument(metavar="VERSION", help="A version that history shows.")]
+) -> None:
+    """Make an earlier version of a table the current one, by a new commit that can itself be undone.
+
+    Months that then differ are recorded in Dagster as what once stored them; what depends on them shows as out of date.
+    """
+    from taxi_assets.instance import open_instance
+    from taxi_assets.lake.partitions import key_of
+    from taxi_assets.lake.restored import record
+    from taxi_assets.lake.versions import restore as restore_table
+    from taxi_assets.places import lake_of
+    from taxi_assets.settings import Settings
+
+    contract, partitions = _table_named(table)
+    settings = Settings.load()
+    instance = open_instance(settings.dagster_home)
+    restored = restore_table(lake_of(settings), contract, version)
+    record(instance, contract, partitions, version, restored)
+    name = contract.stored_as().sql_name
+    out.print(f"{name} is as version {version} was; that is version {restored.version} now.", highlight=False)
+    by_month = bool(contract.stored_as().partition)
+    for says, texts in (("Put back", restored.changed), ("No longer stored", restored.gone)):
+        if texts and by_month:
+            out.print(f"{says}: {plain(', '.join(key_of(partitions, one) for one in texts))}", highlight=False)
+    out.print(
+        "Checks show what they found in what was there before: run the table's checks again. "
+        f"To undo this: taxi-assets restore {name} {restored.version - 1}",
+        highlight=False,
+    )
+
+
+def _table_named(name: str) -> tuple[type[Contract], dg.PartitionsDefinition]:
+    """Return the contract of a table, called as in SQL or by its asset key, and the partitions of its asset."""
+    from taxi_assets.readme_tables import contracts
+    from taxi_assets.tlc.partitions import MONTHS
+
+    tables = {contract.stored_as().sql_name: contract for contract in contracts()}
+    wanted = name.replace("/", ".", 1)
+    if wanted in tables:
+        return tables[wanted], MONTHS
+    near = difflib.get_close_matches(wanted, tables, n=3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(tables)}."
+    raise UsageError(f"There is no table '{name}'. {hint}")
