@@ -5,10 +5,28 @@ A programming error is none of these: it keeps its own type and its stack.
 
 from __future__ import annotations
 
+import unicodedata
+
 
 def first_line(error: BaseException) -> str:
     """Return the first line of another library's error, where it says what is wrong; its type if it is mute."""
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return printable(next(iter(str(error).strip().splitlines()), type(error).__name__))
+
+
+def printable(text: str) -> str:
+    r"""Return a text with what can't be seen in it written out, as ``\x1b``.
+
+    Names and values come from files that anyone may have made: none of them shall steer a terminal, or look like a line
+    of ours.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if _is_seen(char) else char.encode("unicode_escape").decode() for char in text)
+
+
+def _is_seen(char: str) -> bool:
+    # Blanks of all widths are no printable ones to Python.
+    return char.isprintable() or unicodedata.category(char) == "Zs"
 
 
 class TaxiAssetsError(Exception):

@@ -6,16 +6,18 @@ Read-only: nothing here writes to landing; fetch/ does. What files are called is
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
-from typing import Final
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
 
 import obstore
 from obstore.store import ObjectStore
 
-from taxi_assets.errors import LandingError, first_line
+from taxi_assets.errors import LandingError, first_line, printable
 from taxi_assets.object_store import open_store
 
 _BLOCK: Final = 4 * 1024 * 1024
@@ -67,16 +69,17 @@ class Landing:
     def files(self) -> list[LandedFile]:
         """List all files, however deep, sorted by path; not hidden ones, which are unfinished, or notes on others.
 
-        Raises LandingError if the root isn't there.
+        One whose path holds what can't be seen is listed under another, which is no catalog's, and never read. Raises
+        LandingError if the root isn't there.
         """
         try:
-            found = [file for batch in obstore.list(self.store) for file in batch if not _is_hidden(file["path"])]
+            found = [file for file in self._listed() if not _is_hidden(file["path"])]
         except (OSError, obstore.exceptions.BaseError) as error:
             raise self._unreachable(error) from error
         return sorted(
             (
                 LandedFile(
-                    path=file["path"],
+                    path=_readable(file["path"]),
                     size=file["size"],
                     identity=(file["e_tag"] or f"{file['size']}-{file['last_modified'].isoformat()}").strip('"'),
                 )
@@ -109,11 +112,43 @@ class Landing:
                 f"{path} in landing can't be read: {first_line(error)}. See that it may be read, and is text in UTF-8."
             ) from error
 
+    def _listed(self) -> Iterator[Mapping[str, Any]]:
+        try:
+            # Whole, as one path that no store can address, or a folder that holds itself, ends it.
+            yield from [file for batch in obstore.list(self.store) for file in batch]
+        except (obstore.exceptions.InvalidPathError, obstore.exceptions.GenericError):
+            if "://" in self.root:
+                raise
+            yield from self._walked()
+
+    def _walked(self) -> Iterator[Mapping[str, Any]]:
+        """List a local landing file by file, so that one that can't be addressed doesn't keep the others."""
+        store, walked = self.store, set[str]()
+        for folder, folders, names in os.walk(self.root, followlinks=True):
+            if os.path.realpath(folder) in walked:
+                folders.clear()
+                continue
+            walked.add(os.path.realpath(folder))
+            for file in (Path(folder) / name for name in names):
+                path = file.relative_to(self.root).as_posix()
+                if not file.is_file():
+                    continue
+                if printable(path) != path:
+                    yield {"path": path, "size": 0, "e_tag": "unknown"}
+                    continue
+                with contextlib.suppress(FileNotFoundError):
+                    yield dict(obstore.head(store, path))
+
     def _unreachable(self, error: Exception) -> LandingError:
         return LandingError(
             f"Landing at {self.root} can't be listed: {first_line(error)}. "
             "Set TAXI_LANDING_ROOT to the folder or bucket that holds the monthly files."
         )
+
+
+def _readable(path: str) -> str:
+    shown = printable(path)
+    return path if path == shown else f"{shown} (a name that can't be read)"
 
 
 def _is_hidden(path: str) -> bool:

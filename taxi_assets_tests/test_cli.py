@@ -5,6 +5,7 @@ Commands that run months are in test_cli_runs.py: each needs a process of its ow
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ from pathlib import Path
 import narwhals.stable.v1 as nw
 import polars as pl
 import pytest
+from rich.console import Console
 
 from taxi_assets import cli
+from taxi_assets.cli import terminal
 from taxi_assets.engines import DeltaLocation
 from taxi_assets.sample import NOTE
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
@@ -258,6 +261,41 @@ def test_sql_writes_tab_separated_lines_into_a_pipe(run: Run) -> None:
     outcome = run("sql", "SELECT 1234 AS n, 'a b' AS word, NULL AS nothing UNION ALL SELECT 5, 'c', NULL ORDER BY n")
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out == "n\tword\tnothing\n5\tc\t\n1234\ta b\t\n"
+
+
+HOSTILE = "chr(27) || '[2J' || chr(155) || chr(10) || chr(9) || chr(8238) || '[red]x'"
+
+
+def test_what_data_holds_steers_no_terminal_and_forges_no_line(run: Run) -> None:
+    outcome = run("sql", f"SELECT {HOSTILE} AS word, 1 AS n")
+    assert outcome.out == "word\tn\n\\x1b[2J\\x9b\\n\\t\\u202e[red]x\t1\n"
+
+    as_json = run("sql", "--json", f"SELECT {HOSTILE} AS word").out
+    assert json.loads(as_json) == [{"word": "\x1b[2J\x9b\n\t\u202e[red]x"}]
+    assert as_json.isascii()
+    assert "\x1b" not in as_json
+
+
+@pytest.mark.parametrize("columns", [1, 13], ids=["a table", "record by record"])
+def test_on_a_terminal_data_is_shown_as_text_too(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=200, color_system=None)
+    monkeypatch.setattr(terminal, "out", console)
+    row = {f"\x1b]0;{number}[red]": "\x1b[2J\r\n[bold]x" for number in range(columns)}
+
+    terminal.show([row], as_json=False)
+
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "\\x1b]0;0[red]" in shown
+    assert "\\x1b[2J\\r\\n[bold]x" in shown
+    assert "\x1b[2J" not in shown
+    assert "\r" not in shown
+
+
+def test_an_error_that_quotes_data_steers_no_terminal(run: Run) -> None:
+    outcome = run("sql", "SELECT error(chr(27) || '[2J')")
+    assert outcome.status == 2
+    assert "\x1b" not in outcome.err
+    assert "\\x1b[2J" in outcome.err
 
 
 def test_sql_writes_its_header_when_there_are_no_rows(run: Run) -> None:

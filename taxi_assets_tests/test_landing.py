@@ -95,3 +95,39 @@ def test_a_landing_that_isnt_there_is_one_line_that_names_it_and_the_setting(tmp
 def test_a_landing_of_an_unknown_kind_is_one_line_that_names_it_and_the_setting() -> None:
     with pytest.raises(LandingError, match=r"^Landing at gopher://trips can't be listed: .*TAXI_LANDING_ROOT"):
         Landing("gopher://trips", {}).files()
+
+
+BAD_NAMES = ["x\nyellow.csv", "\x1b[2Jyellow.csv", "ev\nil/yellow.csv", "\x9b31m.csv", "\u202eyellow.csv", "\udcff.csv"]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES, ids=ascii)
+def test_a_name_that_cant_be_seen_is_listed_as_what_it_is_and_keeps_no_other_file(
+    landing: Landing, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "good.csv").write_bytes(b"1")
+    known = only_file(landing)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_bytes(b"2")
+
+    bad, good = sorted(landing.files(), key=lambda file: file.name == "good.csv")
+
+    assert good == known
+    assert bad.path.isprintable()
+    assert bad.path.endswith("(a name that can't be read)")
+
+
+def test_a_folder_that_holds_itself_keeps_no_file_from_being_listed(landing: Landing, tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_bytes(b"1")
+    known = only_file(landing)
+    (tmp_path / "again").symlink_to(tmp_path)
+
+    assert landing.files() == [known]
+
+
+def test_a_long_name_and_one_with_marks_are_names_as_others_are(landing: Landing, tmp_path: Path) -> None:
+    names = sorted(["g" * 250 + ".csv", "[red]%2F..#?.csv", "..\\up.csv".lstrip(".")])
+    for name in names:
+        (tmp_path / name).write_bytes(b"1")
+
+    assert [file.path for file in landing.files()] == names
+    assert len({landing.fingerprint(file) for file in landing.files()}) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxi_assets.cli.terminal import DONE, FAILED, Json, Months, app, err, out, plain
+from taxi_assets.cli.terminal import DONE, FAILED, Json, Months, app, err, out, plain, show_json
 from taxi_assets.errors import TaxiAssetsError, UsageError
 from taxi_assets.months import Month, parse_months
 from taxi_assets.vocabulary import Service
@@ -87,7 +86,7 @@ def fetch(
             "Interrupted. Files that were done stand whole in landing; fetch again, and the others go on from here."
         ) from None
     if json_:
-        out.print_json(json.dumps([dataclasses.asdict(outcomes[file.name]) for file in wanted]))
+        show_json([dataclasses.asdict(outcomes[file.name]) for file in wanted])
     raise typer.Exit(FAILED if any(outcome.state == "failed" for outcome in outcomes.values()) else DONE)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxi_assets.cli.terminal import DONE, FAILED, Json, Months, app, err, out, plain, show, styled_status
+from taxi_assets.cli.terminal import DONE, FAILED, Json, Months, app, err, out, plain, show, show_json, styled_status
 from taxi_assets.errors import TaxiAssetsError, UsageError
 from taxi_assets.months import Month, parse_months
 from taxi_assets.vocabulary import Service
@@ -58,7 +57,7 @@ def materialize(
         raise TaxiAssetsError("Interrupted. Months that were done are stored whole; run the others again.") from None
     if json_:
         in_order = sorted(reports, key=lambda report: report.month)
-        out.print_json(json.dumps([dataclasses.asdict(report) for report in in_order]))
+        show_json([dataclasses.asdict(report) for report in in_order])
     elif only and not planned:
         out.print(f"Nothing to do: none of these months is {' or '.join(only)}.", highlight=False)
     if not only and all(report.state == "not in landing" for report in reports):

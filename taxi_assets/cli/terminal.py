@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from taxi_assets.errors import printable
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 out = Console(soft_wrap=not sys.stdout.isatty())
 err = Console(stderr=True, soft_wrap=not sys.stderr.isatty())
@@ -39,28 +41,33 @@ def show(
     names = list(columns or rows[0])
     if as_json:
         finite = [{name: _finite(value) for name, value in row.items()} for row in rows]
-        out.print_json(json.dumps(finite, default=str))
+        show_json(finite)
     elif not out.is_terminal:
         sys.stdout.writelines(
-            "\t".join("" if cell is None else str(cell) for cell in line) + "\n"
+            "\t".join("" if cell is None else printable(str(cell)) for cell in line) + "\n"
             for line in (names, *([row[name] for name in names] for row in rows))
         )
     elif len(names) > _MOST_COLUMNS:
         for number, row in enumerate(rows, start=1):
             out.rule(f"row {number}", align="left")
             for name in names:
-                out.print(f"[bold]{name}[/bold]  {plain(_cell(row[name]))}", highlight=False)
+                out.print(f"[bold]{_plain_cell(name)}[/bold]  {_plain_cell(row[name])}", highlight=False)
     else:
         table = Table(header_style="bold", expand=False)
         for name in names:
             number = any(isinstance(row[name], (int, float)) for row in rows)
-            table.add_column(name, justify="right" if number else "left", overflow="fold")
+            table.add_column(_plain_cell(name), justify="right" if number else "left", overflow="fold")
         for row in rows:
-            cells = {name: plain(_cell(row[name])) for name in names}
+            cells = {name: _plain_cell(row[name]) for name in names}
             for name in cells.keys() & styled:
                 cells[name] = styled_status(cells[name])
             table.add_row(*cells.values())
         out.print(table)
+
+
+def show_json(value: Any) -> None:
+    """Show a value as JSON, in ASCII, as some characters beyond it steer terminals, too."""
+    out.print_json(json.dumps(value, default=str), ensure_ascii=True)
 
 
 def _finite(value: Any) -> Any:
@@ -68,10 +75,11 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _cell(value: Any) -> str:
+def _plain_cell(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return escape(printable(text))
 
 
 def styled_status(status: str) -> str:
@@ -80,5 +88,5 @@ def styled_status(status: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text as it is to be shown, whatever brackets stand in it."""
-    return escape(text)
+    """Return a text as it is to be shown, line by line, whatever brackets and control characters stand in it."""
+    return escape("\n".join(map(printable, text.split("\n"))))

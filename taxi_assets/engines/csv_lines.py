@@ -19,6 +19,7 @@ import obstore
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from taxi_assets.engines.expansion import holds_too_much, most_unpacked
 from taxi_assets.landing import LandedFile, Landing
 
 # A header has no line break, so no file has columns of these names.
@@ -146,8 +147,12 @@ def _decoded(line: bytes) -> str:
 
 
 def _raw_blocks(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator[bytes]:
+    read, most = 0, most_unpacked(file)
     with _named_errors(file), _opened(landing, file, zipped=zipped) as stream:
         while block := stream.read(_BLOCK):
+            read += len(block)
+            if zipped and read > most:
+                raise holds_too_much(file, "unzipped it is more")
             yield block
 
 

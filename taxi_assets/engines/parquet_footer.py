@@ -12,6 +12,8 @@ from taxi_assets.errors import first_line
 
 MAGIC: Final = b"PAR1"
 _TRAILER: Final = 8
+# It is held whole, and several times over once it is parsed; that of a month has some ten thousand bytes.
+_LONGEST: Final = 16 * 1024 * 1024
 
 
 def read_footer(store: obstore.store.ObjectStore, path: str, size: int) -> pq.FileMetaData:
@@ -28,6 +30,8 @@ def read_footer(store: obstore.store.ObjectStore, path: str, size: int) -> pq.Fi
     length = int.from_bytes(trailer[:4], "little")
     if trailer[4:] != MAGIC or length + _TRAILER + len(MAGIC) > size:
         raise ValueError("its end is missing: it was cut off while it was copied")
+    if length > _LONGEST:
+        raise ValueError(f"its footer has {length:,} bytes, which none of a table has")
     footer = bytes(obstore.get_range(store, path, start=size - _TRAILER - length, length=length))
     try:
         return pq.read_metadata(io.BytesIO(MAGIC + footer + trailer))

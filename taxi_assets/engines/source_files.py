@@ -13,10 +13,12 @@ from typing import Any
 import obstore
 import polars as pl
 import polars.selectors as cs
+import pyarrow.parquet as pq
 
 from taxi_assets.engines.csv_lines import ROW, count_lines, head, scan_rows, split_header
+from taxi_assets.engines.expansion import MOST_COLUMNS, holds_too_much, most_unpacked, too_many_columns
 from taxi_assets.engines.parquet_footer import read_footer
-from taxi_assets.errors import LandingError
+from taxi_assets.errors import LandingError, first_line
 from taxi_assets.landing import LandedFile, Landing
 
 # What other kinds of file begin with, as a line of text.
@@ -25,6 +27,8 @@ _NO_CSV = {
     "PK\x03\x04": ("it is a zip archive", "Unpack it, and put what is in it into landing."),
     "PAR1": ("it is Parquet", "Name it .parquet."),
 }
+# Bytes that a value takes in memory, roughly, whatever it takes in the file.
+_VALUE = 8
 _OTHER_SEPARATORS = ";\t|"
 _FETCH_AGAIN = "The server didn't have the file; fetch it again."
 
@@ -98,17 +102,54 @@ def canonical_names(source: Source, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _open_parquet(landing: Landing, file: LandedFile) -> Source:
-    if _footer(landing, file).num_rows == 0:
-        raise file.unusable("it has no rows", "A month that was published has some; fetch it again.")
-    names = _footer(landing, file).schema.to_arrow_schema().names
+    footer = _footer(landing, file)
+    _require_sane(file, footer)
+    names = footer.schema.to_arrow_schema().names
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise file.unusable(f"it has more than one column named {', '.join(map(repr, repeated))}")
     options = dict(landing.storage_options) or None
-    rows = pl.scan_parquet(
+    stored = pl.scan_parquet(
         landing.uri(file), storage_options=options, glob=False, row_index_name=ROW, row_index_offset=1
-    ).with_columns(pl.col(ROW).cast(pl.Int64), cs.categorical().cast(pl.String), cs.enum().cast(pl.String))
+    )
+    _require_short_texts(file, stored)
+    rows = stored.with_columns(pl.col(ROW).cast(pl.Int64), cs.categorical().cast(pl.String), cs.enum().cast(pl.String))
     return Source(file, rows, tuple(name for name in rows.collect_schema().names() if name != ROW))
+
+
+def _require_sane(file: LandedFile, footer: pq.FileMetaData) -> None:
+    """See that what a footer claims can be: it is read before the file, and decides what memory that takes."""
+    groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
+    if footer.num_rows == 0:
+        raise file.unusable("it has no rows", "A month that was published has some; fetch it again.")
+    if footer.num_columns > MOST_COLUMNS:
+        raise too_many_columns(file, footer.num_columns)
+    if any(group.num_rows < 0 for group in groups) or sum(group.num_rows for group in groups) != footer.num_rows:
+        raise file.unusable("its footer contradicts itself on the number of rows: it is damaged")
+    if footer.num_rows * footer.num_columns * _VALUE > most_unpacked(file):
+        raise holds_too_much(file, f"its footer claims {footer.num_rows:,} rows, which is more")
+    if sum(max(0, group.total_byte_size) for group in groups) > most_unpacked(file):
+        raise holds_too_much(file, "its footer claims that unpacked it is more")
+
+
+def _require_short_texts(file: LandedFile, stored: pl.LazyFrame) -> None:
+    """See that texts, of which a dictionary may hold a long one for many rows, aren't more than a file may hold."""
+    length, count = pl.col("text").cast(pl.UInt64), pl.col("count")
+    total = 0
+    try:
+        for name, dtype in stored.collect_schema().items():
+            if dtype in (pl.String, pl.Binary):
+                size = pl.col(name).bin.size() if dtype == pl.Binary else pl.col(name).str.len_bytes()
+                total += stored.select(size.cast(pl.UInt64).sum()).collect().item()
+            elif dtype in (pl.Categorical, pl.Enum):
+                # Of each category once: asked of each row, a long one is walked through again and again.
+                counted = stored.group_by(name).agg(pl.len().alias("count"))
+                sizes = counted.select(pl.col(name).cat.len_bytes().alias("text"), "count")
+                total += sizes.select((length * count).sum()).collect().item()
+    except pl.exceptions.PolarsError as error:
+        raise file.unusable(f"it is damaged and can't be read to its end ({first_line(error)})") from error
+    if total > most_unpacked(file):
+        raise holds_too_much(file, "its texts are more")
 
 
 def _footer(landing: Landing, file: LandedFile) -> Any:
@@ -135,6 +176,8 @@ def _open_csv(landing: Landing, file: LandedFile, file_format: Format) -> Source
             "its header holds NUL bytes: it is in UTF-16, not in UTF-8, or damaged",
             "Write it as UTF-8 (iconv -f UTF-16 -t UTF-8), or fetch it again.",
         )
+    if header_line.count(",") >= MOST_COLUMNS:
+        raise too_many_columns(file, header_line.count(",") + 1)
     header = split_header(header_line)
     separator = next((mark for mark in _OTHER_SEPARATORS if mark in header_line.strip()), None)
     if len(header) == 1 and separator is not None:

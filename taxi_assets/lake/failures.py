@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import dagster as dg
 
 from taxi_assets.engines import cause_of
-from taxi_assets.errors import TaxiAssetsError
+from taxi_assets.errors import TaxiAssetsError, printable
 
 
 @contextmanager
@@ -21,7 +21,9 @@ def one_clear_failure(where: str) -> Iterator[None]:
         yield
     except TaxiAssetsError as error:
         raise dg.Failure(
-            description=str(error), metadata={"where": where, "error": type(error).__name__}, allow_retries=False
+            description=printable(str(error)),
+            metadata={"where": where, "error": type(error).__name__},
+            allow_retries=False,
         ) from error
     except Exception as error:
         cause = cause_of(error)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import dagster as dg
 
 from taxi_assets.contracts import Contract, Rule, RuleResult, Verdict
+from taxi_assets.errors import printable
 
 WITHIN_PUBLISH_LIMIT: Final = "within_publish_limit"
 OPTIONAL: Final = "optional"
@@ -18,7 +19,7 @@ SOURCE_COLUMNS: Final = "source_columns"
 """Metadata of an output whose rows are those of a file: the file's columns, and their types there."""
 UNKNOWN_COLUMNS: Final = "unknown_columns"
 """Metadata of such an output: those of the file's columns that are none of the contract's."""
-_PLAIN: Final = (str, int, float, bool, type(None))
+_PLAIN: Final = (int, float, bool, type(None))
 
 
 def asset_key(contract: type[Contract]) -> dg.AssetKey:
@@ -91,9 +92,11 @@ def rule_results(verdict: Verdict) -> Iterator[dg.AssetCheckResult]:
 
 
 def example_table(examples: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
-    """Show a few rows as a table; values that a table's cells can't hold are shown as text."""
+    """Show a few rows as a table; values that a table's cells can't hold are shown as text, and text is printable."""
     records = [
-        dg.TableRecord({name: value if isinstance(value, _PLAIN) else str(value) for name, value in example.items()})
+        dg.TableRecord(
+            {name: value if isinstance(value, _PLAIN) else printable(str(value)) for name, value in example.items()}
+        )
         for example in examples
     ]
     columns = [dg.TableColumn(name, _cell_type(name, records)) for name in examples[0]]

@@ -14,7 +14,7 @@ import dagster as dg
 
 from taxi_assets.contracts import Contract, Frame, duplicated_keys, orphaned_keys, validate
 from taxi_assets.engines import Partition, read_notes
-from taxi_assets.errors import first_line
+from taxi_assets.errors import first_line, printable
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key
@@ -123,7 +123,7 @@ def stored_checks(
                 asset_key=key.asset_key,
                 check_name=check.name,
                 severity=dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR,
-                description=finding.says,
+                description=printable(finding.says),
                 metadata=dict(finding.figures),
             )
 
