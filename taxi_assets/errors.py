@@ -5,12 +5,22 @@ A programming error is none of these: it keeps its own type and its stack.
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from typing import Final
+
+# How delta-rs draws one cause below the other; and what a bucket's server answers.
+_CAUSE: Final = re.compile(r"\s*\x1b\[31m\u21b3\x1b\[0m\s*")
+_ANSWER: Final = re.compile(r"<Code>(?P<code>[^<]*)</Code>\s*<Message>(?P<message>[^<]*)</Message>")
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of another library's error, where it says what is wrong; its type if it is mute."""
-    return printable(next(iter(str(error).strip().splitlines()), type(error).__name__))
+    """Return another library's error in one line: what a store answered, or the first line; its type if it is mute."""
+    text = _CAUSE.sub(": ", str(error)).strip()
+    answer = _ANSWER.search(text)
+    if answer:
+        text = f"{answer['code']}: {answer['message'].strip().rstrip('.')}"
+    return printable(next(iter(text.splitlines()), type(error).__name__))
 
 
 def printable(text: str) -> str:

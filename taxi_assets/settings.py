@@ -168,7 +168,9 @@ class Settings(BaseSettings):
 
 def object_store_options(storage: Storage) -> dict[str, str]:
     """Return a storage configuration as the options that object_store (delta-rs, obstore and Polars) takes."""
-    return {name: value for name, value in storage.str_dict().items() if name != "provider"}
+    options = {name: value for name, value in storage.str_dict().items() if name != "provider"}
+    # Who names an endpoint without TLS means it; object_store wants to be told twice.
+    return {**options, "allow_http": "true"} if options.get("endpoint", "").startswith("http://") else options
 
 
 def _variable(location: tuple[int | str, ...]) -> str:

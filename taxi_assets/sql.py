@@ -1,19 +1,32 @@
-"""The lake in SQL: DuckDB over its Delta tables, read-only, with no way to other files or the network."""
+"""The lake in SQL: DuckDB over its Delta tables, read-only, with no way to other files or the network.
+
+DuckDB reads just the files of a table's state: a local lake's by itself, a bucket's through obstore, as its own client
+for these would have to be fetched.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import datetime
 from typing import Any, Final
 
 import duckdb
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 
 from taxi_assets.contracts import Contract
-from taxi_assets.errors import UsageError
+from taxi_assets.errors import UsageError, first_line
 from taxi_assets.lake.lake import Lake
+from taxi_assets.object_store import file_system
 
-_READING: Final = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
+_LOCKED: Final = (
+    "SET autoload_known_extensions = false",
+    "SET python_enable_replacements = false",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+_TABLES_AT_ONCE: Final = 8
+_UNNAMED: Final[Sequence[str]] = ()
 _DUCKDB_TYPES: Final = {
     "boolean": "BOOLEAN",
     "date": "DATE",
@@ -26,69 +39,96 @@ _DUCKDB_TYPES: Final = {
 }
 
 
-def connect(lake: Lake, contracts: Iterable[type[Contract]]) -> duckdb.DuckDBPyConnection:
-    """Return a connection in which every table is a view: ``tlc_gold.nyc_taxi_daily``."""
-    connection = duckdb.connect()
-    for contract in contracts:
-        schema, name = contract.stored_as().path
-        table = lake.location(contract).open()
-        files = [] if table is None else table.file_uris()
-        if table is None or not files:
-            source = _nothing(contract)
-        elif "://" in lake.root:
-            source = _through_arrow(connection, contract, table)
-        else:
-            source = _by_duckdb(contract, files)
-        connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-        # Columns that the contract has gained since the files were written are null in them.
-        columns = ", ".join(f'"{column}"' for column in contract.column_names())
-        whole = f"SELECT {columns} FROM ({_nothing(contract)} UNION ALL BY NAME {source})"  # noqa: S608
-        connection.execute(f'CREATE VIEW "{schema}"."{name}" AS {whole}')
-    connection.execute("SET allowed_directories = ?", [[lake.root]])
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
-    return connection
+def query(
+    lake: Lake, contracts: Iterable[type[Contract]], statement: str, as_of: datetime | None = None
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Run one SELECT statement, and return the names of its columns and its rows.
 
-
-def query(lake: Lake, contracts: Iterable[type[Contract]], statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Run one SQL statement that reads, and return the names of its columns and its rows.
-
-    Raises UsageError, with DuckDB's own explanation, for one that can't be run, and for anything but one that reads.
+    Every table is a view, ``tlc_gold.nyc_taxi_daily``; one of which nothing is stored has no rows. With `as_of`, tables
+    are as they were then, and there are none that didn't exist. Raises UsageError, with DuckDB's own explanation, for a
+    statement that can't be run, and for anything but one that reads.
     """
+    listed = list(contracts)
+    # What isn't named isn't opened: a table costs several requests of a bucket, and each of its files another.
+    named = [contract for contract in listed if contract.stored_as().path[1].lower() in statement.lower()]
+    files = _files(lake, named, as_of)
+    absent = [contract.stored_as().sql_name for contract, found in files.items() if found is None and as_of]
     try:
-        connection = connect(lake, contracts)
-        statements = connection.extract_statements(statement)
-        if len(statements) != 1 or statements[0].type not in _READING:
-            raise UsageError(
-                "This SQL is not one SELECT statement. The lake is read-only here; ask SELECT ... FROM a table."
-            )
-        relation = connection.sql(statement)
-        names = list(relation.columns)
-        if len(set(names)) < len(names):
-            raise UsageError(f"This SQL gives two columns one name ({', '.join(names)}). Name them apart: ... AS name.")
-        return names, relation.fetchall()
-    except (duckdb.Error, DeltaError, OSError) as error:
+        with closing(duckdb.connect()) as connection:
+            _show(connection, lake, {c: files.get(c, _UNNAMED) for c in listed if c.stored_as().sql_name not in absent})
+            return _answer(connection, statement)
+    except duckdb.CatalogException as error:
+        then = f" Of {', '.join(absent)} there was nothing yet at {as_of}." if absent else ""
+        raise UsageError(f"This SQL can't be run. {error}{then}") from error
+    except duckdb.IOException as error:
+        gone = f" Files of that time may have been vacuumed since {as_of}." if as_of else ""
+        raise UsageError(f"This SQL can't be run. {first_line(error)}.{gone}") from error
+    except (duckdb.Error, OSError) as error:
         raise UsageError(f"This SQL can't be run. {error}") from error
 
 
-def _nothing(contract: type[Contract]) -> str:
-    columns = ", ".join(f'NULL::{_duckdb_type(c.dtype.delta)} AS "{c.name}"' for c in contract.columns())
-    return f"SELECT {columns} WHERE false"
+def _files(
+    lake: Lake, contracts: Sequence[type[Contract]], as_of: datetime | None
+) -> dict[type[Contract], Sequence[str] | None]:
+    """List the files of each table's state; None for a table that there isn't."""
+
+    def files(contract: type[Contract]) -> Sequence[str] | None:
+        location = lake.location(contract)
+        table = location.open() if as_of is None else location.open_as_of(as_of)
+        return None if table is None else table.file_uris()
+
+    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
+        return dict(zip(contracts, pool.map(files, contracts), strict=True))
 
 
-def _by_duckdb(contract: type[Contract], files: Sequence[str]) -> str:
+def _show(
+    connection: duckdb.DuckDBPyConnection, lake: Lake, tables: Mapping[type[Contract], Sequence[str] | None]
+) -> None:
+    """Make a view of every table, and close all other ways out."""
+    if "://" in lake.root:
+        connection.register_filesystem(file_system(lake.root, lake.storage_options))
+    for contract, files in tables.items():
+        schema, name = contract.stored_as().path
+        connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        connection.execute(f'CREATE VIEW "{schema}"."{name}" AS {_view(contract, files)}')
+    connection.execute("SET allowed_paths = ?", [[file for files in tables.values() for file in files or ()]])
+    for setting in _LOCKED:
+        connection.execute(setting)
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    statements = connection.extract_statements(statement)
+    # Not EXPLAIN either: EXPLAIN ANALYZE runs whatever it explains, and could write over a table's files.
+    if [found.type for found in statements] != [duckdb.StatementType.SELECT]:
+        raise UsageError(
+            "This SQL is not one SELECT statement. The lake is read-only here; ask SELECT ... FROM a table."
+        )
+    relation = connection.sql(statement)
+    names = list(relation.columns)
+    if len(set(names)) < len(names):
+        raise UsageError(f"This SQL gives two columns one name ({', '.join(names)}). Name them apart: ... AS name.")
+    return names, relation.fetchall()
+
+
+def _view(contract: type[Contract], files: Sequence[str] | None) -> str:
+    nulls = ", ".join(f'NULL::{_duckdb_type(c.dtype.delta)} AS "{c.name}"' for c in contract.columns())
+    if files is _UNNAMED:
+        # Who gets at it in a roundabout way must not find it empty.
+        return f"SELECT {nulls} WHERE error('Write out the name of {contract.stored_as().sql_name}.')::BOOLEAN"
+    no_rows = f"SELECT {nulls} WHERE false"
+    if not files:
+        return no_rows
+    # Columns that the contract has gained since the files were written are null in them.
+    columns = ", ".join(f'"{column}"' for column in contract.column_names())
+    return f"SELECT {columns} FROM ({no_rows} UNION ALL BY NAME {_rows(contract, files)})"  # noqa: S608
+
+
+def _rows(contract: type[Contract], files: Sequence[str]) -> str:
     types = {column.name: _duckdb_type(column.dtype.delta) for column in contract.columns()}
     partitions = ", ".join(f"'{name}': {types[name]}" for name in contract.stored_as().partition)
     options = f"hive_partitioning = true, hive_types = {{{partitions}}}" if partitions else "hive_partitioning = false"
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
     return f"SELECT * FROM read_parquet([{listed}], union_by_name = true, {options})"  # noqa: S608
-
-
-def _through_arrow(connection: duckdb.DuckDBPyConnection, contract: type[Contract], table: DeltaTable) -> str:
-    # DuckDB reaches object stores by an extension only, which it would have to fetch.
-    source = "__".join(contract.stored_as().path)
-    connection.register(source, table.to_pyarrow_dataset())
-    return f'SELECT * FROM "{source}"'  # noqa: S608
 
 
 def _duckdb_type(delta_type: str) -> str:

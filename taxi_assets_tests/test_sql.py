@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from datetime import date
+import re
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 import narwhals.stable.v1 as nw
 import polars as pl
 import pytest
+from deltalake.transaction import AddAction
 
 from taxi_assets import sql
 from taxi_assets.contracts import Contract, Date, String, column
 from taxi_assets.engines import PolarsEngine
-from taxi_assets.errors import UsageError
+from taxi_assets.errors import LakeError, UsageError
 from taxi_assets.lake.lake import Lake
 
 pytestmark = pytest.mark.fast
 
 MONTH = date(2024, 1, 1)
+NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Cabs(Contract, table="sql_test/cabs", partition=("source_month",)):
@@ -33,16 +40,40 @@ class Never(Contract, table="sql_test/never_stored", partition=("source_month",)
     source_month: Date = column("Month.")
 
 
-@pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    lake = Lake(str(tmp_path_factory.mktemp("lake")), {}, PolarsEngine())
-    rows = nw.from_native(pl.LazyFrame({"name": ["a", "b"], "source_month": [MONTH, MONTH]}))
+def store(lake: Lake, *names: str) -> None:
+    """Put cabs of some names in the place of those that the lake has."""
+    rows = nw.from_native(pl.LazyFrame({"name": list(names), "source_month": [MONTH] * len(names)}))
     lake.engine.replace(Cabs, lake.location(Cabs), rows, {"source_month": MONTH})
+
+
+def with_cabs(root: str, options: Mapping[str, str] = NO_OPTIONS) -> Lake:
+    """Return a lake with two cabs."""
+    lake = Lake(root, options, PolarsEngine())
+    store(lake, "a", "b")
     return lake
 
 
-def ask(lake: Lake, statement: str) -> list[tuple[object, ...]]:
-    return sql.query(lake, [Cabs, Never], statement)[1]
+def without_statistics(lake: Lake) -> None:
+    """Take from the log what it says of the bounds of a lake's cabs, as writers may that compute none."""
+    table = lake.location(Cabs).open_stored(Cabs)
+    (path,), (size,) = (table.get_add_actions().column(name).to_pylist() for name in ("path", "size_bytes"))
+    action = AddAction(path, size, {"source_month": MONTH.isoformat()}, 0, True, "{}")
+    table.create_write_transaction([action], "overwrite", table.schema(), ["source_month"])
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    return with_cabs(str(tmp_path_factory.mktemp("lake")))
+
+
+def ask(lake: Lake, statement: str, as_of: datetime | None = None) -> list[tuple[object, ...]]:
+    return sql.query(lake, [Cabs, Never], statement, as_of)[1]
+
+
+def commit_time(lake: Lake, version: int) -> datetime:
+    """Return when a version of the cabs was committed, as the log has it."""
+    (made,) = (c["timestamp"] for c in lake.location(Cabs).open_stored(Cabs).history() if c["version"] == version)
+    return datetime.fromtimestamp(made / 1000, UTC)
 
 
 def test_a_table_is_asked_under_its_name(lake: Lake) -> None:
@@ -106,32 +137,153 @@ def test_what_cant_be_run_or_isnt_a_question_is_an_error_of_ours(lake: Lake, sta
         ask(lake, statement)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "COPY (SELECT 1) TO '{folder}/out.csv'",
-        "ATTACH '{folder}/other.duckdb'",
-        "SELECT * FROM read_csv('{folder}/secret.csv')",
-        "SELECT * FROM '{folder}/secret.csv'",
-        "SELECT * FROM read_text('{folder}/secret.csv')",
-        "SELECT * FROM glob('{folder}/*')",
-        "EXPORT DATABASE '{folder}/out'",
-        "INSTALL httpfs",
-        "LOAD httpfs",
-        "SET enable_external_access = true",
-        "SELECT * FROM read_parquet('https://example.com/x.parquet')",
-    ],
-)
-def test_no_statement_gets_at_other_files_or_the_network(lake: Lake, tmp_path: Path, statement: str) -> None:
+WAYS_OUT = [
+    "COPY (SELECT 1) TO '{outside}/out.csv'",
+    "COPY (SELECT 1 AS name) TO '{stored}' (FORMAT parquet)",
+    "EXPLAIN ANALYZE COPY (SELECT 1 AS name) TO '{stored}' (FORMAT parquet)",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{outside}/out.csv'",
+    "SELECT * FROM query('COPY (SELECT 1) TO ''{stored}''')",
+    "EXPORT DATABASE '{outside}/out'",
+    "IMPORT DATABASE '{outside}'",
+    "ATTACH '{outside}/other.duckdb'",
+    "SELECT * FROM read_duckdb('{outside}/other.duckdb')",
+    "SELECT * FROM read_csv('{outside}/secret.csv')",
+    "SELECT * FROM sniff_csv('{outside}/secret.csv')",
+    "SELECT * FROM '{outside}/secret.csv'",
+    "FROM '{outside}/secret.csv'",
+    "FROM 'file://{outside}/secret.csv'",
+    "SELECT * FROM read_text('{outside}/secret.csv')",
+    "SELECT * FROM read_blob('{outside}/secret.csv')",
+    "SELECT * FROM read_text('{lake}/not_a_table.txt')",
+    "SELECT * FROM read_text('{lake}/link_to_secret.csv')",
+    "SELECT * FROM read_text('{lake}/../secret.csv')",
+    "SELECT * FROM read_text('{stored}/../../../../../secret.csv')",
+    "SELECT * FROM glob('{outside}/*')",
+    "SELECT * FROM glob('{lake}/*')",
+    "SELECT * FROM read_parquet('{lake}/**/*.parquet')",
+    "SELECT (SELECT content FROM read_text('{outside}/secret.csv')) FROM sql_test.cabs",
+    "WITH out AS (FROM read_text('{outside}/secret.csv')) FROM out",
+    "WITH new AS (INSERT INTO sql_test.cabs VALUES ('c', '2024-01-01') RETURNING name) SELECT * FROM new",
+    "PIVOT (FROM read_csv('{outside}/secret.csv')) ON a USING sum(b)",
+    "SELECT * FROM query('FROM read_text(''{outside}/secret.csv'')')",
+    "SELECT * FROM query_table('{outside}/secret.csv')",
+    "SELECT * FROM json_execute_serialized_sql(json_serialize_sql('FROM read_text(''{outside}/secret.csv'')'))",
+    "SELECT * FROM read_text('/etc/passwd')",
+    "SELECT * FROM read_text('/proc/self/environ')",
+    "SELECT * FROM read_csv('/dev/stdin')",
+    "SELECT getenv('HOME')",
+    "SELECT * FROM duckdb_secrets()",
+    "CREATE SECRET (TYPE s3, KEY_ID 'a', SECRET 'b')",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "LOAD '{outside}/extension.duckdb_extension'",
+    "SELECT * FROM read_parquet('http://127.0.0.1:9/x.parquet')",
+    "SELECT * FROM 's3://bucket/x.parquet'",
+    "SELECT * FROM delta_scan('{lake}')",
+    "SET enable_external_access = true",
+    "SET lock_configuration = false",
+    "RESET lock_configuration",
+    "SET allowed_paths = ['/etc/passwd']",
+    "SET allowed_directories = ['/']",
+    "PRAGMA enable_profiling = 'json'",
+    "SELECT * FROM enable_profiling(save_location = '{outside}/out.json')",
+    "SELECT * FROM enable_logging(storage = 'file', storage_path = '{outside}/out')",
+    "CALL enable_logging(storage = 'file', storage_path = '{outside}/out')",
+    "SELECT 1; COPY (SELECT 1) TO '{outside}/out.csv'",
+    "CREATE VIEW sql_test.out AS FROM read_text('{outside}/secret.csv')",
+    "PREPARE out AS SELECT 1",
+]
+
+
+@pytest.mark.parametrize("statement", WAYS_OUT)
+def test_no_statement_gets_at_other_files_the_network_or_the_settings_or_writes(tmp_path: Path, statement: str) -> None:
+    root = tmp_path / "lake"
+    lake = with_cabs(str(root))
+    (stored,) = root.rglob("*.parquet")
     (tmp_path / "secret.csv").write_text("a,b\n1,2\n")
+    (root / "not_a_table.txt").write_text("a")
+    (root / "link_to_secret.csv").symlink_to(tmp_path / "secret.csv")
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     with pytest.raises(UsageError, match=r"^This SQL "):
-        ask(lake, statement.format(folder=tmp_path))
-    assert [path.name for path in tmp_path.iterdir()] == ["secret.csv"]
+        ask(lake, statement.format(outside=tmp_path, lake=root, stored=stored))
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_a_table_that_a_statement_doesnt_write_out_is_an_error_rather_than_empty(lake: Lake) -> None:
+    with pytest.raises(UsageError, match=r"Write out the name of sql_test.cabs"):
+        ask(lake, "SELECT * FROM query_table('sql_test.' || 'ca' || 'bs')")
+
+
+def test_rows_are_found_though_the_log_says_nothing_of_what_their_files_hold(tmp_path: Path) -> None:
+    lake = with_cabs(str(tmp_path))
+    without_statistics(lake)
+    assert ask(lake, "SELECT count(*) FROM sql_test.cabs WHERE name >= 'b'") == [(1,)]
 
 
 def test_an_error_that_shows_only_while_rows_are_fetched_is_one_of_ours_too(lake: Lake) -> None:
     with pytest.raises(UsageError, match=r"^This SQL "):
         ask(lake, "SELECT CAST(name AS INTEGER) FROM sql_test.cabs")
+
+
+NAMES = "SELECT name FROM sql_test.cabs ORDER BY name"
+
+
+@pytest.fixture(scope="module")
+def twice_stored(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """A lake whose cabs were made (version 0), stored (1), and replaced (2), and which was copied since."""
+    lake = with_cabs(str(tmp_path_factory.mktemp("original")))
+    while datetime.now(UTC) <= commit_time(lake, 1) + timedelta(milliseconds=1):
+        pass
+    store(lake, "c")
+    copy = tmp_path_factory.mktemp("copies") / "copy"
+    shutil.copytree(lake.root, copy, copy_function=shutil.copyfile)
+    return Lake(str(copy), {}, PolarsEngine())
+
+
+@pytest.mark.parametrize(("version", "names"), [(1, ["a", "b"]), (2, ["c"])])
+def test_a_table_is_asked_as_of_a_time_by_what_its_log_says(twice_stored: Lake, version: int, names: list[str]) -> None:
+    found = ask(twice_stored, NAMES, commit_time(twice_stored, version))
+    assert [name for (name,) in found] == names
+
+
+def test_between_two_commits_a_table_is_as_the_earlier_left_it_and_after_the_last_as_it_is(twice_stored: Lake) -> None:
+    just_before = commit_time(twice_stored, 2) - timedelta(milliseconds=1)
+    assert ask(twice_stored, NAMES, just_before) == [("a",), ("b",)]
+    assert ask(twice_stored, NAMES, datetime.now(UTC) + timedelta(days=1)) == [("c",)]
+
+
+def test_a_time_without_a_zone_is_this_machines(twice_stored: Lake) -> None:
+    local = commit_time(twice_stored, 1).astimezone().replace(tzinfo=None)
+    assert ask(twice_stored, NAMES, local) == [("a",), ("b",)]
+
+
+def test_a_table_that_didnt_exist_then_is_absent_and_the_message_says_so(twice_stored: Lake) -> None:
+    early = commit_time(twice_stored, 0) - timedelta(seconds=1)
+    with pytest.raises(UsageError, match=re.escape(f"Of sql_test.cabs there was nothing yet at {early}.")):
+        ask(twice_stored, NAMES, early)
+    with pytest.raises(UsageError, match=r"Of sql_test.never_stored there was nothing yet at"):
+        ask(twice_stored, "FROM sql_test.never_stored", datetime.now(UTC))
+
+
+def test_what_was_vacuumed_since_is_told(tmp_path: Path) -> None:
+    lake = with_cabs(str(tmp_path))
+    then = commit_time(lake, 1)
+    store(lake, "c")
+    table = lake.location(Cabs).open_stored(Cabs)
+    table.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    with pytest.raises(UsageError, match="may have been vacuumed since"):
+        ask(lake, NAMES, then)
+
+
+def test_a_time_before_what_a_cleaned_log_still_knows_is_told(tmp_path: Path) -> None:
+    lake = with_cabs(str(tmp_path))
+    then = commit_time(lake, 1)
+    store(lake, "c")
+    lake.location(Cabs).open_stored(Cabs).create_checkpoint()
+    for version in (0, 1):
+        (tmp_path / f"sql_test/cabs/_delta_log/{version:020}.json").unlink()
+    with pytest.raises(LakeError, match=r"its log was cleaned up to version 2. Name a later time."):
+        ask(lake, NAMES, then)
 
 
 def test_no_python_variable_of_the_program_is_a_table(lake: Lake) -> None:

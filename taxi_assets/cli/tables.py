@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -34,12 +35,18 @@ def tables(json_: Json = False) -> None:
 
 
 @app.command()
-def sql(query: Annotated[str, typer.Argument(help="One SQL statement of DuckDB's.")], json_: Json = False) -> None:
+def sql(
+    query: Annotated[str, typer.Argument(help="One SELECT statement of DuckDB's SQL.")],
+    as_of: Annotated[
+        datetime | None, typer.Option(help="Ask the tables as they were then, in this machine's time.")
+    ] = None,
+    json_: Json = False,
+) -> None:
     """Ask the lake in SQL, read-only: SELECT * FROM tlc_gold.nyc_taxi_daily."""
     from taxi_assets import sql as lake_sql
     from taxi_assets.places import lake_of
     from taxi_assets.readme_tables import contracts
     from taxi_assets.settings import Settings
 
-    names, rows = lake_sql.query(lake_of(Settings.load(to_read=True)), contracts(), query)
+    names, rows = lake_sql.query(lake_of(Settings.load(to_read=True)), contracts(), query, as_of)
     show([dict(zip(names, row, strict=True)) for row in rows], json_, names)

@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
@@ -69,6 +69,31 @@ class DeltaLocation:
                 f"The Delta table at {self.uri} can't be read: {first_line(error)}. Its log is damaged: look at the "
                 "newest files in its folder _delta_log; an entry that was cut off can be moved away."
             ) from error
+
+    def open_as_of(self, moment: datetime) -> DeltaTable | None:
+        """Load the table as it was at a moment; None when there was no table yet.
+
+        By the times that its commits note: delta-rs goes by those of the log's files, which a copied lake hasn't kept.
+        Raises LakeError for what was before the log begins.
+        """
+        table = self.open()
+        if table is None:
+            return None
+        commits = [(commit["version"], int(commit["timestamp"]) / 1000) for commit in table.history()]
+        then = [version for version, made in commits if made <= moment.timestamp()]
+        oldest = min(version for version, _ in commits)
+        if not then and oldest == 0:
+            return None
+        try:
+            if then:
+                table.load_as_version(max(then))
+                return table
+        except (DeltaError, OSError):
+            # An old version needs a checkpoint that is older still, which the cleaning of the log may have taken.
+            oldest = max(then) + 1
+        raise LakeError(
+            f"{self.uri} can't be told as of {moment}: its log was cleaned up to version {oldest}. Name a later time."
+        )
 
     def open_stored(self, contract: type[Contract]) -> DeltaTable:
         """Load the newest state of a contract's table; raises LakeError when there is no table."""
