@@ -140,7 +140,7 @@ def test_what_cant_be_run_or_isnt_a_question_is_an_error_of_ours(lake: Lake, sta
 WAYS_OUT = [
     "COPY (SELECT 1) TO '{outside}/out.csv'",
     "COPY (SELECT 1 AS name) TO '{stored}' (FORMAT parquet)",
-    "EXPLAIN ANALYZE COPY (SELECT 1 AS name) TO '{stored}' (FORMAT parquet)",
+    "EXPLAIN ANALYZE COPY (SELECT 1 AS name) TO '{stored}' (FORMAT parquet, USE_TMP_FILE false)",
     "EXPLAIN ANALYZE COPY (SELECT 1) TO '{outside}/out.csv'",
     "SELECT * FROM query('COPY (SELECT 1) TO ''{stored}''')",
     "EXPORT DATABASE '{outside}/out'",
