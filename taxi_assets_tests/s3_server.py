@@ -9,10 +9,11 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -35,6 +36,7 @@ class S3Server:
     folder: Path
     port: int = 0
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _pause: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def __enter__(self) -> Self:
         ports = _free_ports(2 * len(_PORTS))
@@ -75,13 +77,14 @@ class S3Server:
             self._process.wait()
 
     @property
-    def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def storage(self, **changes: str) -> dict[str, str]:
-        """Return the fields of the project's storage configuration that reach this server."""
-        fields = {"endpoint": self.endpoint, "region": REGION, "access_key_id": KEY, "secret_access_key": SECRET}
-        return {"provider": "s3", **fields, **changes}
+    def fields(self) -> dict[str, str]:
+        """What a client has to be told."""
+        return {
+            "endpoint": f"http://127.0.0.1:{self.port}",
+            "region": REGION,
+            "access_key_id": KEY,
+            "secret_access_key": SECRET,
+        }
 
     def bucket(self, name: str) -> S3Store:
         """Make a bucket, and open it."""
@@ -89,27 +92,30 @@ class S3Server:
         return self._store(name)
 
     def _store(self, bucket: str, **options: Any) -> S3Store:
-        where = {"endpoint": self.endpoint, "region": REGION}
-        who = {"access_key_id": KEY, "secret_access_key": SECRET}
-        return S3Store(bucket, **where, **who, client_options={"allow_http": True}, **options)
+        named: dict[str, Any] = {**self.fields, **options}
+        return S3Store(bucket, client_options={"allow_http": True}, **named)
 
     def _make(self, bucket: str) -> None:
-        """Ask for a bucket until there is one: the parts of the server find each other after it listens."""
-        made = obstore.sign(self._store(bucket), "PUT", "", timedelta(minutes=5))
-        probe = S3Store.__name__.lower()
+        """Ask for a bucket, and to write to it, until it can be: the server's parts find each other as it runs."""
+        impatient = self._store(bucket, retry_config={"max_retries": 0})
+        made = obstore.sign(impatient, "PUT", "", timedelta(minutes=5))
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
-                with urllib.request.urlopen(urllib.request.Request(made, method="PUT"), timeout=10):
+                with suppress(urllib.error.HTTPError), urllib.request.urlopen(_put(made), timeout=10):
                     pass
-                obstore.put(self._store(bucket, retry_config={"max_retries": 0}), probe, b"")
-                obstore.delete(self._store(bucket), probe)
-            except (OSError, urllib.error.URLError, obstore.exceptions.BaseError):
+                obstore.put(impatient, "probe", b"")
+                obstore.delete(impatient, "probe")
+            except (OSError, obstore.exceptions.BaseError):
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(0.1)
+                self._pause.wait(0.1)
             else:
                 return
+
+
+def _put(url: str) -> urllib.request.Request:
+    return urllib.request.Request(url, method="PUT")
 
 
 def _free_ports(count: int) -> list[int]:
