@@ -112,6 +112,57 @@ def test_an_s3_configuration_reaches_lake_and_landing_as_object_stores_options(e
         assert all(isinstance(value, str) for value in options.values())
 
 
+AZURE = {"provider": "azure", "account_name": "taxis", "client_id": "me", "client_secret": SECRET, "tenant_id": "us"}
+S3 = {"provider": "s3", "region": "eu-north-1", "access_key_id": "AK", "secret_access_key": SECRET}
+EACH_STORE = {
+    "s3": ("s3://bucket/here", S3),
+    "azure": ("az://bucket/here", AZURE),
+    "azure in Hadoop's words": ("abfss://bucket@taxis.dfs.core.windows.net/here", AZURE),
+    "azure by key": ("az://bucket/here", {"provider": "azure", "account_name": "taxis", "account_key": "d2p1Zw=="}),
+    "gcs": ("gs://bucket/here", {"provider": "gcs", "application_credentials": "credentials.json"}),
+}
+
+
+@pytest.mark.parametrize("store", EACH_STORE)
+def test_a_storage_configuration_reaches_the_clients_of_landing_and_lake(
+    environment: pytest.MonkeyPatch, store: str
+) -> None:
+    root, fields = EACH_STORE[store]
+    who = {"type": "authorized_user", "client_id": "me", "client_secret": SECRET, "refresh_token": "x"}
+    Path("credentials.json").write_text(json.dumps(who))
+    for place in ("LAKE", "LANDING"):
+        environment.setenv(f"TAXI_{place}_ROOT", root)
+        for name, value in fields.items():
+            environment.setenv(f"TAXI_{place}_STORAGE__{name.upper()}", value)
+    settings = Settings.load()
+    given = {name: value for name, value in fields.items() if name != "provider"}
+    assert given.items() <= lake_of(settings).location(Zones).storage_options.items()
+    opened = landing_of(settings).store
+    known = {str(name).lower(): value for name, value in opened.config.items()}  # type: ignore[union-attr]
+    assert {name: known.get(name) for name in given} == given
+    assert opened.prefix == "here"  # type: ignore[union-attr]
+
+
+def test_an_endpoint_without_tls_is_taken_as_meant_and_no_other(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("TAXI_LANDING_ROOT", "s3://bucket/landing")
+    environment.setenv("TAXI_LANDING_STORAGE__PROVIDER", "s3")
+    for endpoint, allowed in (("http://127.0.0.1:9000", {"allow_http": "true"}), ("https://127.0.0.1:9000", {})):
+        environment.setenv("TAXI_LANDING_STORAGE__ENDPOINT", endpoint)
+        landing = landing_of(Settings.load())
+        assert {name: value for name, value in landing.storage_options.items() if name == "allow_http"} == allowed
+        assert landing.store.client_options == allowed or not allowed  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("field", ["BUCKET", "ALLOW_UNSAFE_RENAME"])
+def test_a_field_that_obstore_doesnt_take_keeps_no_landing_from_being_opened(
+    environment: pytest.MonkeyPatch, field: str
+) -> None:
+    environment.setenv("TAXI_LANDING_ROOT", "s3://bucket/landing")
+    environment.setenv("TAXI_LANDING_STORAGE__PROVIDER", "s3")
+    environment.setenv(f"TAXI_LANDING_STORAGE__{field}", {"BUCKET": "bucket"}.get(field, "true"))
+    assert landing_of(Settings.load()).store.prefix == "landing"  # type: ignore[union-attr]
+
+
 def test_single_storage_options_can_be_set_one_variable_each(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("TAXI_LAKE_ROOT", "s3://bucket/lake")
     environment.setenv("TAXI_LAKE_STORAGE__PROVIDER", "s3")
