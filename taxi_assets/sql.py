@@ -60,10 +60,10 @@ def query(
     except duckdb.CatalogException as error:
         then = f" Of {', '.join(absent)} there was nothing yet at {as_of}." if absent else ""
         raise UsageError(f"This SQL can't be run. {error}{then}") from error
-    except duckdb.IOException as error:
+    except (duckdb.IOException, OSError) as error:
         gone = f" Files of that time may have been vacuumed since {as_of}." if as_of else ""
         raise UsageError(f"This SQL can't be run. {first_line(error)}.{gone}") from error
-    except (duckdb.Error, OSError) as error:
+    except duckdb.Error as error:
         raise UsageError(f"This SQL can't be run. {error}") from error
 
 

@@ -35,11 +35,12 @@ class S3Server:
 
     folder: Path
     port: int = 0
+    _ports: list[int] = field(default_factory=list, repr=False)
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _pause: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def __enter__(self) -> Self:
-        ports = _free_ports(2 * len(_PORTS))
+        ports = self._ports = _free_ports(2 * len(_PORTS))
         self.port = ports[2 * _PORTS.index("s3")]
         identity = {"credentials": [{"accessKey": KEY, "secretKey": SECRET}], "actions": ["Admin"], "name": "tests"}
         identities = self.folder / "identities.json"
@@ -75,6 +76,9 @@ class S3Server:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+        # Its parts speak by these as well, and nothing tells it to have them elsewhere.
+        for part, port in zip(_PORTS, self._ports[1::2], strict=False):
+            Path(f"/tmp/seaweedfs-{part}-grpc-{port}.sock").unlink(missing_ok=True)
 
     @property
     def fields(self) -> dict[str, str]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import multiprocessing
 from collections import Counter
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 from threading import Barrier
 
+import obstore
 import pytest
 
 from taxi_assets.engines import DeltaLocation
@@ -26,8 +27,9 @@ WRITERS = 6
 DAYS = [date(2024, 1, number + 1) for number in range(WRITERS)]
 PATIENCE = 120
 ROUNDS_ON_A_DISK = 200
-# The server makes whoever comes second to a file wait for a second.
+# Few, as the server makes whoever comes second to a file wait for a second.
 ROUNDS_IN_A_BUCKET = 5
+RACES = 10
 # Upserts get into each other's way for longer.
 UPSERTS_IN_ONE_OF = 8
 
@@ -56,6 +58,28 @@ def write(root: str, options: Mapping[str, str], rounds: int, writer: int) -> li
         except Exception as error:  # noqa: BLE001 - told below, with its round
             failures.append(f"round {number}, writer {writer}: {error!r}")
     return failures
+
+
+def test_the_server_of_these_tests_lets_just_one_of_six_make_a_file(s3: S3Server) -> None:
+    bucket = s3.bucket("races")
+    together = Barrier(WRITERS)
+
+    def race(writer: int) -> list[bool]:
+        won = []
+        for number in range(RACES):
+            together.wait(PATIENCE)
+            try:
+                obstore.put(bucket, f"race_{number}", str(writer).encode(), mode="create")
+                won.append(True)
+            except obstore.exceptions.AlreadyExistsError:
+                won.append(False)
+        return won
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        results = list(pool.map(race, range(WRITERS)))
+    winners = [[writer for writer in range(WRITERS) if results[writer][number]] for number in range(RACES)]
+    kept = [[int(bytes(obstore.get(bucket, f"race_{number}").bytes()))] for number in range(RACES)]
+    assert winners == kept
 
 
 @pytest.mark.parametrize("place", ["on a disk", "in a bucket"])
