@@ -24,6 +24,7 @@ from taxi_assets.lake.lake import Lake
 pytestmark = pytest.mark.fast
 
 MONTH = date(2024, 1, 1)
+NO_BOUNDS = '{"numRecords": 2, "minValues": {}, "maxValues": {}, "nullCount": {"name": 0}}'
 NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -53,11 +54,11 @@ def with_cabs(root: str, options: Mapping[str, str] = NO_OPTIONS) -> Lake:
     return lake
 
 
-def without_statistics(lake: Lake) -> None:
-    """Take from the log what it says of the bounds of a lake's cabs, as writers may that compute none."""
+def without_bounds(lake: Lake) -> None:
+    """Take the bounds of a lake's cabs from the log, as ours does with those of long texts."""
     table = lake.location(Cabs).open_stored(Cabs)
     (path,), (size,) = (table.get_add_actions().column(name).to_pylist() for name in ("path", "size_bytes"))
-    action = AddAction(path, size, {"source_month": MONTH.isoformat()}, 0, True, "{}")
+    action = AddAction(path, size, {"source_month": MONTH.isoformat()}, 0, True, NO_BOUNDS)
     table.create_write_transaction([action], "overwrite", table.schema(), ["source_month"])
 
 
@@ -214,9 +215,9 @@ def test_a_table_that_a_statement_doesnt_write_out_is_an_error_rather_than_empty
         ask(lake, "SELECT * FROM query_table('sql_test.' || 'ca' || 'bs')")
 
 
-def test_rows_are_found_though_the_log_says_nothing_of_what_their_files_hold(tmp_path: Path) -> None:
+def test_rows_are_found_though_the_log_has_no_bounds_of_them(tmp_path: Path) -> None:
     lake = with_cabs(str(tmp_path))
-    without_statistics(lake)
+    without_bounds(lake)
     assert ask(lake, "SELECT count(*) FROM sql_test.cabs WHERE name >= 'b'") == [(1,)]
 
 

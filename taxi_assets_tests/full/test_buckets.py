@@ -21,7 +21,7 @@ from taxi_assets.lake.lake import Lake
 from taxi_assets_tests.full.processes import Home, assert_equal_contents, contents
 from taxi_assets_tests.misbehaving_server import MisbehavingServer
 from taxi_assets_tests.s3_server import S3Server
-from taxi_assets_tests.test_sql import NAMES, WAYS_OUT, Cabs, ask, commit_time, store, with_cabs, without_statistics
+from taxi_assets_tests.test_sql import NAMES, WAYS_OUT, Cabs, ask, commit_time, store, with_cabs, without_bounds
 
 pytestmark = pytest.mark.full
 
@@ -201,10 +201,10 @@ def test_no_statement_gets_out_of_a_bucket_either(cabs: Lake, tmp_path: Path, st
     assert ask(cabs, NAMES) == [("a",), ("b",)]
 
 
-def test_rows_in_a_bucket_are_found_though_the_log_says_nothing_of_what_their_files_hold(s3: S3Server) -> None:
-    s3.bucket("unknown-bounds")
-    lake = with_cabs("s3://unknown-bounds/lake", {**s3.fields, "allow_http": "true"})
-    without_statistics(lake)
+def test_rows_in_a_bucket_are_found_though_the_log_has_no_bounds_of_them(s3: S3Server) -> None:
+    s3.bucket("no-bounds")
+    lake = with_cabs("s3://no-bounds/lake", {**s3.fields, "allow_http": "true"})
+    without_bounds(lake)
     assert ask(lake, "SELECT count(*) FROM sql_test.cabs WHERE name >= 'b'") == [(1,)]
 
 
