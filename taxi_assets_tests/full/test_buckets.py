@@ -36,6 +36,7 @@ def settings_of(server: S3Server, bucket: str, **changes: str) -> dict[str, str]
     return {
         "TAXI_LANDING_ROOT": f"s3://{bucket}/landing",
         "TAXI_LAKE_ROOT": f"s3://{bucket}/lake",
+        "TAXI_SPARK__CONF": json.dumps({"spark.hadoop.fs.s3a.secret.key": ELSEWHERE}),
         **{f"TAXI_{part}_STORAGE__{name.upper()}": fields[name] for part in ("LANDING", "LAKE") for name in fields},
     }
 
@@ -224,6 +225,7 @@ def test_no_secret_is_in_anything_that_came_out(both: Both, s3: S3Server, tmp_pa
     lake = copied(both.bucket, "lake", tmp_path)
     secrets = [s3.fields["secret_access_key"].encode(), ELSEWHERE.encode()]
     written = [path for folder in (both.away.dagster, lake) for path in folder.rglob("*") if path.is_file()]
+    assert both.said
     assert any(path.suffix == ".db" for path in written)
     assert any(path.name.endswith(".json") for path in written)
     told = [text for text in both.said if any(secret.decode() in text for secret in secrets)]
