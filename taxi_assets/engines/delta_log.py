@@ -22,6 +22,7 @@ from deltalake.schema import ArrayType, PrimitiveType
 from deltalake.transaction import AddAction
 
 from taxi_assets.contracts import Column, Contract
+from taxi_assets.engines.damaged_log import last_commit_is_empty, remedy
 from taxi_assets.errors import ContractError, LakeError, first_line
 
 RUN_ID: Final = "run_id"
@@ -57,7 +58,7 @@ class DeltaLocation:
     def open(self) -> DeltaTable | None:
         """Load the table's newest state; None when there is no table."""
         try:
-            return _Table(self.uri, storage_options=dict(self.storage_options) or None)
+            table = _Table(self.uri, storage_options=dict(self.storage_options) or None)
         except TableNotFoundError:
             return None
         except OSError as error:
@@ -65,10 +66,14 @@ class DeltaLocation:
                 f"The lake can't be reached at {self.uri}: {first_line(error)}. See that it is there, and may be read."
             ) from error
         except DeltaError as error:
-            raise LakeError(
-                f"The Delta table at {self.uri} can't be read: {first_line(error)}. Its log is damaged: look at the "
-                "newest files in its folder _delta_log; an entry that was cut off can be moved away."
-            ) from error
+            raise self._damaged(first_line(error)) from error
+        if last_commit_is_empty(self.uri, table.version()):
+            raise self._damaged("its last commit is empty")
+        return table
+
+    def _damaged(self, problem: str) -> LakeError:
+        advice = remedy(self.uri, self.storage_options)
+        return LakeError(f"The Delta table at {self.uri} can't be read: {problem}. Its log is damaged. {advice}")
 
     def open_as_of(self, moment: datetime) -> DeltaTable | None:
         """Load the table as it was at a moment; None when there was no table yet.
@@ -130,6 +135,8 @@ class DeltaLocation:
                     name=stored_as.sql_name,
                     description=contract.story(),
                     storage_options=dict(self.storage_options) or None,
+                    # Tried again within delta-rs, a table that another has made meanwhile would be made once more.
+                    commit_properties=CommitProperties(max_commit_retries=0),
                 ),
                 self.uri,
             )

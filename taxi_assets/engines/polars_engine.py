@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -32,6 +31,7 @@ from taxi_assets.engines.delta_log import (
 )
 from taxi_assets.engines.engine import NO_NOTES, Members, Partition, Written
 from taxi_assets.engines.parquet_footer import read_footer, statistics
+from taxi_assets.engines.place_errors import naming_the_place, place_error_number
 from taxi_assets.engines.polars_rows import find_repeats_and_members, look_up
 from taxi_assets.errors import LakeError, UnreadableRowsError, first_line
 from taxi_assets.object_store import open_store
@@ -41,7 +41,6 @@ pl.Config.set_engine_affinity("streaming")
 
 _ROW_GROUP: Final = 262_144
 _LONGEST_TEXT_STATISTIC: Final = 32
-_PLACE_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 
 
 @dataclass(frozen=True)
@@ -66,22 +65,18 @@ class PolarsEngine:
         location.require(contract)
         path = new_path(partition)
         rows = nw.to_native(conform(contract, frame)).drop(*partition)
-        store = open_store(location.uri, location.storage_options, make=True)
-        try:
-            added, footer = write_data_file(location, rows, path, partition, notes)
-            version, replaced = replace_partition(location, contract, partition, [added], run_id)
-        except BaseException as error:
-            if not may_be_committed(location, partition, path):
-                delete_quietly(store, path)
-            if _is_of_the_place(error):
-                raise LakeError(
-                    f"{location.uri} can't be written: {first_line(error)}. What was stored before still stands. "
-                    "Make room or mend the place, and run this again."
-                ) from error
-            if _is_of_what_was_read(error):
-                found = first_line(error)
-                raise UnreadableRowsError(f"it is damaged and can't be read to its end ({found})") from error
-            raise
+        with naming_the_place(location.uri):
+            store = open_store(location.uri, location.storage_options, make=True)
+            try:
+                added, footer = write_data_file(location, rows, path, partition, notes)
+                version, replaced = replace_partition(location, contract, partition, [added], run_id)
+            except BaseException as error:
+                if not may_be_committed(location, partition, path):
+                    delete_quietly(store, path)
+                if place_error_number(error) is None and _is_of_what_was_read(error):
+                    found = first_line(error)
+                    raise UnreadableRowsError(f"it is damaged and can't be read to its end ({found})") from error
+                raise
         # By the snapshot in hand: the log of an earlier version may be cleaned up as soon as there is a newer one.
         before = _scan(contract, location, replaced, [partition]) if files_of(replaced, partition) else None
         options = dict(location.storage_options) or None
@@ -112,7 +107,8 @@ class PolarsEngine:
             return metrics, table.version()
 
         before = location.files()
-        metrics, version = retry_on_conflict(merge, location.uri)
+        with naming_the_place(location.uri):
+            metrics, version = retry_on_conflict(merge, location.uri)
         changed = int(metrics["num_target_rows_inserted"]) + int(metrics["num_target_rows_updated"])
         added = sum(file.bytes for file in location.files() if file not in before)
         return Written(changed, added, version)
@@ -223,15 +219,6 @@ def may_be_committed(location: DeltaLocation, partition: Partition, path: str) -
     except LakeError:
         # Who can't read the log can't know; and the error that led here is the one to be told.
         return True
-
-
-def _is_of_the_place(error: BaseException) -> bool:
-    """Whether an error is the disk's or the store's that is written to; Polars has it in the text only."""
-    if not isinstance(error, (OSError, pl.exceptions.PolarsError)):
-        return False
-    return getattr(error, "errno", None) in _PLACE_ERRORS or any(
-        f"(os error {number})" in str(error) for number in _PLACE_ERRORS
-    )
 
 
 def _is_of_what_was_read(error: BaseException) -> bool:

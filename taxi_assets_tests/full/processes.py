@@ -51,6 +51,11 @@ class Home:
         home.dagster.mkdir(parents=True)
         return home
 
+    @property
+    def log(self) -> Path:
+        """Return where a forked process writes what it has to say."""
+        return self.dagster / "cli.log"
+
     def on_lake(self, lake: Path) -> Home:
         """Return this home on another lake."""
         return replace(self, lake=lake)
@@ -94,7 +99,7 @@ def contents(lake: Path, months: Collection[str] = ()) -> dict[str, pl.DataFrame
     """
     found = {}
     for key in sorted("/".join(key.path) for asset in ASSETS for key in asset.keys):
-        if not (lake / key / "_delta_log").exists():
+        if not any((lake / key / "_delta_log").glob("*.json")):
             continue
         rows = pl.read_delta(str(lake / key)).drop("ingested_at", strict=False)
         if months and contract_of(key).stored_as().partition:
