@@ -38,19 +38,22 @@ def process_of(tags: Mapping[str, str]) -> dict[str, str]:
 def open_instance(home: str) -> dg.DagsterInstance:
     """Open the instance in a folder, with the project's own dagster.yaml if the folder has none yet.
 
-    Raises UsageError if the folder can't be made.
+    Raises UsageError if the folder can't be made or written.
     """
-    folder = Path(home)
+    folder, lock = Path(home), FileLock(Path(home) / ".opening.lock")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        with lock:
+            if not (folder / "dagster.yaml").exists():
+                # Under its name once it is whole: half of it would be taken for the user's own.
+                part = shutil.copyfile(str(files("taxi_assets") / "dagster.yaml"), folder / ".dagster.yaml.part")
+                part.rename(folder / "dagster.yaml")
     except OSError as error:
         raise UsageError(
-            f"DAGSTER_HOME is {home}, which can't be made: {error.strerror}. Name another folder."
+            f"DAGSTER_HOME is {home}, which can't be written: {error.strerror}. Make room, or name another folder."
         ) from error
     # Processes that make an instance's databases at the same time fail each other (dagster 1.13 on SQLite).
-    with FileLock(folder / ".opening.lock"):
-        if not (folder / "dagster.yaml").exists():
-            shutil.copyfile(str(files("taxi_assets") / "dagster.yaml"), folder / "dagster.yaml")
+    with lock:
         instance = dg.DagsterInstance.from_config(home)
         # Each storage makes its database when it is first asked.
         instance.get_runs_count()

@@ -60,7 +60,9 @@ MEANINGS: Final[Mapping[State, str]] = {
         "taxi-assets checks MONTH"
     ),
     State.STALE: "stored, but from another file than landing's, or from one that isn't on record: materialize it again",
-    State.FAILED: "its last run failed or was cancelled; what was stored before still stands",
+    State.FAILED: (
+        "its last run failed, or was cancelled or killed: each table is as it was before, or as that run stored it"
+    ),
     State.TWO_FILES: "several files stand in landing, and which holds the month can't be told: move the others away",
     State.LANDED: "its file stands in landing and nothing is stored yet: materialize it",
     State.BLOCKED: f"declared known to be bad in landing's {BLOCKED_MONTHS}: passed by until its line there is deleted",

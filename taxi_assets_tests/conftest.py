@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 from taxi_assets.engines import Engine, PolarsEngine, make_spark_engine
 from taxi_assets.errors import TaxiAssetsError
+from taxi_assets_tests.full.disks import Disk, mounted
 from taxi_assets_tests.misbehaving_server import MisbehavingServer
 from taxi_assets_tests.scenario import Workspace
 
@@ -40,7 +43,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Hold every test to a tier, and keep what is slow or needs more than the repository out of the fast one."""
-    slow = {"real_data", "browser", "spark"}
+    slow = {"real_data", "browser", "spark", "disk"}
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         fast, full = item.get_closest_marker("fast"), item.get_closest_marker("full")
@@ -80,6 +83,17 @@ def browser() -> str:
     """Return the path of a Chromium."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     return found or _absent("browser", "there is no Chromium on this machine")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    """Return a small disk."""
+    with ExitStack() as stack:
+        try:
+            small = stack.enter_context(mounted(tmp_path / "disk"))
+        except subprocess.CalledProcessError as error:
+            _absent("mount", f"no disk can be mounted: {error.stderr.decode().strip()}")
+        yield small
 
 
 @pytest.fixture(scope="session")
