@@ -147,7 +147,7 @@ class Server:
             json.dumps({"query": query, "variables": variables}).encode(),
             {"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=MINUTE) as answer:
+        with urllib.request.urlopen(request, timeout=3 * MINUTE) as answer:
             found = json.load(answer)
         assert "errors" not in found, found["errors"]
         return found["data"]

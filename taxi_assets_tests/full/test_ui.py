@@ -1,43 +1,24 @@
-"""The UI as an engineer sees it, in a browser: the graph of assets, a table, a month and its checks.
-
-Screenshots, for people to look at, are saved in the test's own folder, and in one that TAXI_SCREENSHOTS names.
-"""
+"""The UI as an engineer sees it, in a browser: the graph of assets, a table, a month and its checks."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
 
 from taxi_assets.status import MEANINGS, State
 from taxi_assets.tlc.catalog import ASSETS, keys_for
 from taxi_assets.tlc.silver.green_trips import GreenTrips
 from taxi_assets.vocabulary import Service
+from taxi_assets_tests.full.browser import Ui, browsing
 from taxi_assets_tests.full.conftest import REAL_MONTHS, SevenMonths
-from taxi_assets_tests.full.processes import Server, serving
+from taxi_assets_tests.full.processes import serving
 
 pytestmark = pytest.mark.full
 
-SECONDS = 1_000
-# Nothing of the browser's own may go out either.
-_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-]
 _ALL_GROUPS = ",".join(f"global%40global%3Atlc_{layer}" for layer in ("bronze", "silver", "gold"))
 _OBSERVE = """
 import dagster as dg
@@ -48,53 +29,14 @@ with dg.DagsterInstance.get() as instance:
 """
 
 
-@dataclass
-class Ui:
-    """A browser's page on a web server, and the hosts that it asked for something."""
-
-    page: Page
-    server: Server
-    folder: Path
-    hosts: set[str] = field(default_factory=set)
-
-    def open(self, path: str) -> Page:
-        """Load a page of the UI."""
-        self.page.goto(f"{self.server.url}/{path}")
-        return self.page
-
-    def shows(self, text: str, *, exact: bool = True) -> None:
-        """Demand that the page shows a text."""
-        expect(self.page.get_by_text(text, exact=exact).first).to_be_visible(timeout=30 * SECONDS)
-
-    def show_months_of_check(self, check: str) -> Page:
-        """Load the page of a check of the green silver trips, and turn to its months."""
-        page = self.open(f"assets/tlc_silver/green_trips?view=checks&checkDetail={check}")
-        # The asset has a tab of the same name; the check's stand after it, and come later.
-        self.shows("Execution history")
-        page.get_by_role("tab", name="Partitions").last.click()
-        self.shows("Partitions Selected", exact=False)
-        return page
-
-    def screenshot(self, name: str) -> None:
-        """Save what the page shows."""
-        path = self.folder / f"{name}.png"
-        self.page.screenshot(path=path)
-        if wanted := os.environ.get("TAXI_SCREENSHOTS"):
-            Path(wanted).mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, wanted)
-
-
 @pytest.fixture(scope="module")
 def ui(browser: str, seven_months: SevenMonths, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
     """Return a browser on the runs of the seven real months."""
-    with serving(seven_months.home, "dagster-webserver") as server, sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser, args=_FLAGS)
-        page = chromium.new_page(viewport={"width": 2000, "height": 1500})
-        page.set_default_timeout(30 * SECONDS)
-        shown = Ui(page, server, tmp_path_factory.mktemp("screenshots"))
-        page.on("request", lambda request: shown.hosts.add(_host(request.url)))
+    with (
+        serving(seven_months.home, "dagster-webserver") as server,
+        browsing(browser, server, tmp_path_factory.mktemp("screenshots")) as shown,
+    ):
         yield shown
-        chromium.close()
 
 
 def test_no_dialog_stands_between_the_user_and_the_assets(ui: Ui) -> None:
@@ -194,8 +136,3 @@ def test_the_ui_asks_nobody_but_its_own_server(ui: Ui) -> None:
     ui.shows("tlc_month")
 
     assert ui.hosts - {"(within the page)"} == {"127.0.0.1"}
-
-
-def _host(url: str) -> str:
-    parts = urlsplit(url)
-    return "(within the page)" if parts.scheme in {"data", "blob"} else str(parts.hostname)
