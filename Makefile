@@ -44,6 +44,9 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/yamllint --strict .yamllint workspace.yaml taxi_assets/dagster.yaml deploy
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(BIN)/hadolint deploy/Dockerfile
 
 bench: .venv/dev
 	$(BIN)/python bench/run.py
@@ -65,5 +68,5 @@ clean:
 	touch $@
 
 .venv/dev: .venv/installed
-	$(BIN)/pip install --quiet --constraint requirements.lock --editable .[dev,spark]
+	$(BIN)/pip install --quiet --constraint requirements.lock --editable .[deploy,dev,spark]
 	touch $@

@@ -26,7 +26,7 @@ def build_defs(settings: Settings) -> dg.Definitions:
     return dg.Definitions(
         assets=[*ASSETS, landing_status],
         asset_checks=all_checks(landing),
-        jobs=[*jobs(), maintenance_job()],
+        jobs=[*jobs(settings.engine), maintenance_job()],
         schedules=schedules(),
         sensors=[tlc_landing, alerts_sensor],
         resources={

@@ -7,19 +7,21 @@ the dead.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 import dagster as dg
-from dagster import DagsterRunStatus, RunsFilter
+from dagster import DagsterInvalidConfigError, DagsterRunStatus, RunsFilter
 from filelock import FileLock
 
-from taxi_assets.errors import UsageError
+from taxi_assets.errors import UsageError, first_line
 
 _HOST: Final = "taxi_assets/host"
 _PROCESS: Final = "taxi_assets/process"
@@ -38,7 +40,7 @@ def process_of(tags: Mapping[str, str]) -> dict[str, str]:
 def open_instance(home: str) -> dg.DagsterInstance:
     """Open the instance in a folder, with the project's own dagster.yaml if the folder has none yet.
 
-    Raises UsageError if the folder can't be made or written.
+    Raises UsageError if the folder can't be made or written, or the instance's storage can't be reached.
     """
     folder, lock = Path(home), FileLock(Path(home) / ".opening.lock")
     try:
@@ -54,13 +56,49 @@ def open_instance(home: str) -> dg.DagsterInstance:
         ) from error
     # Processes that make an instance's databases at the same time fail each other (dagster 1.13 on SQLite).
     with lock:
-        instance = dg.DagsterInstance.from_config(home)
-        # Each storage makes its database when it is first asked.
-        instance.get_runs_count()
-        instance.all_asset_keys()
-        instance.all_instigator_state()
+        with _one_clear_problem(home):
+            instance = dg.DagsterInstance.from_config(home)
+            # Each storage makes its database when it is first asked.
+            instance.get_runs_count()
+            instance.all_asset_keys()
+            instance.all_instigator_state()
         end_dead_runs(instance)
     return instance
+
+
+@contextmanager
+def _one_clear_problem(home: str) -> Iterator[None]:
+    """Turn what is wrong with an instance's configuration, or with its database, into a UsageError."""
+    # Here, because whoever opens no instance needn't wait for it.
+    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
+
+    def is_no_retry(record: logging.LogRecord) -> bool:
+        return "Retrying failed database" not in record.getMessage()
+
+    logging.getLogger().addFilter(is_no_retry)
+    try:
+        yield
+    except Exception as error:
+        problem: BaseException | None = error
+        while problem and not isinstance(problem, SQLAlchemyError | DagsterInvalidConfigError | ModuleNotFoundError):
+            problem = problem.__cause__
+        if problem is None:
+            raise
+        raise UsageError(
+            f"Dagster's instance in {home} can't be opened: {_said_by(problem).rstrip('.')}. Look at its dagster.yaml "
+            "and the environment variables that this names; for Postgres install the extra 'deploy'."
+        ) from error
+    finally:
+        logging.getLogger().removeFilter(is_no_retry)
+
+
+def _said_by(problem: BaseException) -> str:
+    if isinstance(problem, DagsterInvalidConfigError):
+        (found, *_) = problem.errors
+        # What Dagster expects instead is its whole schema; what failed within is told with its stack.
+        told = getattr(found.error_data, "message", found.message).partition(" Expected: ")[0]
+        return first_line(Exception(told)).removeprefix("dagster._config.errors.PostProcessingError: ")
+    return first_line(getattr(problem, "orig", None) or problem)
 
 
 def end_dead_runs(instance: dg.DagsterInstance) -> None:

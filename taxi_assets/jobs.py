@@ -13,15 +13,22 @@ from taxi_assets.vocabulary import Service
 
 TLC_MONTH: Final = "tlc_month"
 MAINTENANCE: Final = "lake_maintenance"
+ENGINE: Final = "taxi_assets/engine"
+"""Tag that names what computes a run, for the queue to limit the runs of each engine."""
 
 
-def jobs() -> list[dg.UnresolvedAssetJobDefinition]:
+def jobs(engine: str) -> list[dg.UnresolvedAssetJobDefinition]:
     """Return the job of a whole TLC month, and one per service: its own tables and those that all services share."""
     return [
-        _month_job(TLC_MONTH, list(Service), "A month of all services, from landed file to gold, with all checks."),
+        _month_job(
+            TLC_MONTH, list(Service), engine, "A month of all services, from landed file to gold, with all checks."
+        ),
         *(
             _month_job(
-                f"tlc_{service}", [service], f"A month of {service} trips, from landed file to gold, with all checks."
+                f"tlc_{service}",
+                [service],
+                engine,
+                f"A month of {service} trips, from landed file to gold, with all checks.",
             )
             for service in Service
         ),
@@ -47,11 +54,12 @@ def maintenance_job() -> dg.JobDefinition:
     return maintenance
 
 
-def _month_job(name: str, services: list[Service], description: str) -> dg.UnresolvedAssetJobDefinition:
+def _month_job(name: str, services: list[Service], engine: str, description: str) -> dg.UnresolvedAssetJobDefinition:
     return dg.define_asset_job(
         name,
         selection=dg.AssetSelection.assets(*keys_for(services)),
         description=description,
+        tags={ENGINE: engine},
         # A process per step costs about 1.5 s each; months run side by side as runs instead.
         executor_def=dg.in_process_executor,
     )

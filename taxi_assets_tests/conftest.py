@@ -43,7 +43,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Hold every test to a tier, and keep what is slow or needs more than the repository out of the fast one."""
-    slow = {"real_data", "browser", "spark", "disk"}
+    slow = {"real_data", "browser", "spark", "postgres", "systemd", "disk"}
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         fast, full = item.get_closest_marker("fast"), item.get_closest_marker("full")
@@ -94,6 +94,19 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
         except subprocess.CalledProcessError as error:
             _absent("mount", f"no disk can be mounted: {error.stderr.decode().strip()}")
         yield small
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Path:
+    """Return the folder of a Postgres's programs; Debian keeps them off the path."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or [shutil.which("initdb")]
+    return Path(found[-1]).parent if found[-1] else _absent("postgres", "there is no Postgres on this machine")
+
+
+@pytest.fixture(scope="session")
+def systemd() -> str:
+    """Return the path of what checks systemd's units."""
+    return shutil.which("systemd-analyze") or _absent("systemd", "there is no systemd on this machine")
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import dagster as dg
 import pytest
 from dagster import DagsterRunStatus
 
+from taxi_assets.errors import UsageError
 from taxi_assets.instance import open_instance, process_tags
 
 pytestmark = pytest.mark.fast
@@ -51,3 +52,28 @@ def test_a_run_whose_process_was_killed_has_failed_for_who_comes_next_and_one_th
     assert found == {
         dead: DagsterRunStatus.FAILURE, elsewhere: going_on, living: going_on, untagged: going_on,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("configuration", "problem"),
+    [
+        ("run_queu: {}", 'unexpected config entry "run_queu" at the root'),
+        ("storage: {sqlite: {base_dir: {env: NOT_SET_BY_ANYONE}}}", '"NOT_SET_BY_ANYONE" which is not set'),
+        ("storage: {postgres: {postgres_url: secret-without-a-scheme}}", "Could not parse SQLAlchemy URL"),
+        ("storage: {postgres: {postgres_url: nosuchdriver://me:secret@there/dagster}}", "nosuchdriver"),
+        ("storage: {postgres: {postgres_url: postgresql+asyncpg://me:secret@there/dagster}}", "module named 'asyncpg'"),
+    ],
+)
+def test_an_instance_that_cant_be_opened_is_one_line_that_says_why_and_shows_no_secret(
+    tmp_path: Path, configuration: str, problem: str
+) -> None:
+    (tmp_path / "dagster.yaml").write_text(configuration)
+
+    with pytest.raises(UsageError) as caught:
+        open_instance(str(tmp_path))
+
+    message = str(caught.value)
+    assert message.startswith(f"Dagster's instance in {tmp_path} can't be opened: ")
+    assert problem in message
+    assert "\n" not in message
+    assert "secret" not in message

@@ -97,7 +97,7 @@ class Dagster:
             most = max(most, sum(run["status"] in {"STARTING", "STARTED"} for run in runs))
             return runs if all(run["status"] in OVER for run in runs) else None
 
-        return wait_for(ended, f"{len(run_ids)} runs; the server's log: {self.server.log}", 5 * MINUTE), most
+        return wait_for(ended, f"{len(run_ids)} runs; the server's log: {self.server.log}", 8 * MINUTE), most
 
     def why_passed_by(self, month: str) -> list[str]:
         """List what the UI shows with a month of green's bronze of why it was passed by, the newest first."""
@@ -110,9 +110,9 @@ class Dagster:
         assert all(tick["status"] != "FAILURE" for tick in ticks), ticks
         return [tick for tick in ticks if tick["runIds"]]
 
-    def start_sensor(self) -> None:
-        """Switch the sensor on."""
-        self.server.ask(_START_SENSOR, sensor=SENSOR)
+    def start_sensor(self, name: str = SENSOR["sensorName"]) -> None:
+        """Switch a sensor on: landing's, unless told otherwise."""
+        self.server.ask(_START_SENSOR, sensor={**SENSOR, "sensorName": name})
 
     def runs_tagged(self, key: str, value: str) -> list[dict[str, Any]]:
         """List the runs that have a tag, the newest first, each with its tags as a dictionary."""

@@ -11,7 +11,7 @@ import pytest
 
 from taxi_assets_tests.alerts.receivers import Webhook
 from taxi_assets_tests.full.processes import MINUTE, Home, Server, serving, wait_for
-from taxi_assets_tests.full.test_dagster_dev import _START_SENSOR, _TICKS, REPOSITORY
+from taxi_assets_tests.full.launched import _START_SENSOR, _TICKS, REPOSITORY
 
 pytestmark = pytest.mark.full
 
