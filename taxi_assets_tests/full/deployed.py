@@ -49,10 +49,6 @@ class Deployment(Dagster):
     processes: dict[str, psutil.Process]
     logs: dict[str, Path]
 
-    def runs_going_on(self) -> list[psutil.Process]:
-        """List the processes in which the code server has runs."""
-        return [child for child in self.processes["code"].children() if "spawn_main" in " ".join(child.cmdline())]
-
     def listens_on(self) -> set[str]:
         """Name the addresses at which anything of it can be reached now."""
         family = [one for parent in self.processes.values() for one in (parent, *parent.children(recursive=True))]

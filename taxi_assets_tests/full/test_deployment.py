@@ -1,11 +1,15 @@
 """A server as deploy/ describes it, from a landed file to what the engineer on call sees, and many runs at once.
 
-All tests share one server, whose queue takes twelve runs at once; they build on the runs of those before.
+All tests share one server, whose queue takes twelve runs at once. Its sensor is switched on after months have run
+without it: those it must leave alone.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,11 +28,14 @@ from taxi_assets_tests.full.processes import MINUTE, Home, assert_equal_contents
 pytestmark = pytest.mark.full
 
 TWELVE = [str(month) for month in parse_months(["2023-01:2023-12"])]
-LANDED, KILLED, BROKEN, BY_COMMAND = "2024-01", "2024-02", "2024-03", "2024-04"
+TAKING_TURNS = ["2022-01", "2022-02", "2022-03"]
+KILLED, BROKEN, BY_COMMAND, LANDED = "2022-04", "2022-05", "2022-06", "2024-01"
 ROWS = 2_000
 
 _EVENTS = """
-query ($id: ID!) { logsForRun(runId: $id) { ... on EventConnection { events { __typename } } } }"""
+query ($id: ID!) { logsForRun(runId: $id) { ... on EventConnection {
+    events { __typename ... on MessageEvent { message } }
+} } }"""
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +54,8 @@ def twelve(server: Deployment) -> tuple[list[dict[str, Any]], int]:
 
 
 @pytest.fixture(scope="module")
-def landed(server: Deployment, twelve: tuple[list[dict[str, Any]], int]) -> dict[str, Any]:
-    """Have one more file land where the twelve are done, switch the sensor on, and return the run that comes of it."""
-    assert twelve
+def landed(server: Deployment) -> dict[str, Any]:
+    """Have a file land where others are done, switch the sensor on, and return the run that comes of it."""
     land(server, LANDED)
     server.start_sensor()
     (run,) = server.finished_runs_of_the_sensor(1)
@@ -71,6 +77,16 @@ def land(server: Deployment, *months: str) -> None:
         write_month(server.home.landing, Service.GREEN, Month.parse(month), ROWS)
 
 
+def events_of(server: Deployment, run_id: str) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = server.server.ask(_EVENTS, id=run_id)["logsForRun"]["events"]
+    return events
+
+
+def process_of(server: Deployment, run_id: str) -> int | None:
+    told = (re.search(r"\(pid: (\d+)\)", event.get("message") or "") for event in events_of(server, run_id))
+    return next((int(found[1]) for found in told if found), None)
+
+
 def test_twelve_months_requested_together_run_at_once_and_each_is_done(
     twelve: tuple[list[dict[str, Any]], int],
 ) -> None:
@@ -90,18 +106,79 @@ def test_the_tables_of_twelve_runs_at_once_equal_those_of_a_sequential_run(
     assert_equal_contents(contents(server.home.lake, TWELVE), contents(one_by_one.lake, TWELVE))
 
 
+def test_two_runs_of_one_month_or_of_spark_wait_for_each_other(server: Deployment) -> None:
+    land(server, *TAKING_TURNS)
+    one, *others = TAKING_TURNS
+    of_one_month = server.launch_runs("tlc_green", [one, one])
+    # The queue knows what computes by this name alone.
+    named_spark = server.launch_runs("tlc_green", others, **{"taxi_assets/engine": "spark"})
+
+    runs, _ = server.ends_of([*of_one_month, *named_spark])
+
+    ends = {run["runId"]: (run["startTime"], run["endTime"]) for run in runs}
+    assert {run["status"] for run in runs} == {"SUCCESS"}
+    for pair in (of_one_month, named_spark):
+        (_, end_of_first), (start_of_second, _) = sorted(ends[run_id] for run_id in pair)
+        assert end_of_first <= start_of_second
+
+
+def test_a_run_that_is_killed_is_tried_again_and_one_that_fails_by_its_file_isnt(server: Deployment) -> None:
+    land(server, KILLED)
+    broken = server.home.landing / f"green_tripdata_{BROKEN}.parquet"
+    broken.write_bytes(b"no Parquet at all")
+    (killed,) = server.launch_runs("tlc_green", [KILLED])
+    os.kill(wait_for(lambda: process_of(server, killed), "the run's process", MINUTE), signal.SIGKILL)
+    (failed,), _ = server.ends_of(server.launch_runs("tlc_green", [BROKEN]))
+
+    def tried_again() -> list[dict[str, Any]]:
+        return [run for run in server.runs_tagged("dagster/root_run_id", killed) if run["status"] == "SUCCESS"]
+
+    assert wait_for(tried_again, "another try", 3 * MINUTE)[0]["tags"]["dagster/retry_number"] == "1"
+    assert contents(server.home.lake, [KILLED])["tlc_bronze/green_trips"].height == ROWS
+
+    def decided() -> str | None:
+        (run,) = server.runs_tagged("dagster/partition", BROKEN)
+        return run["tags"].get("dagster/will_retry")
+
+    assert (failed["status"], wait_for(decided, "word on another try", MINUTE)) == ("FAILURE", "false")
+    assert server.runs_tagged("dagster/root_run_id", failed["runId"]) == []
+    broken.unlink()
+
+
+def test_the_command_line_works_on_the_servers_instance(server: Deployment) -> None:
+    land(server, BY_COMMAND)
+
+    (done,) = server.home.report("materialize", "--service", "green", BY_COMMAND)
+    checks = server.home.report("checks", BY_COMMAND)
+    cells = server.home.report("status", BY_COMMAND)
+
+    assert [run["runId"] for run in server.runs_tagged("dagster/partition", BY_COMMAND)] == [done["run_id"]]
+    assert len(checks) >= len(done["checks"])
+    assert {cell["status"] for cell in cells if cell["service"] == "green"} == {"checks failing"}
+
+
+def test_a_database_that_is_out_of_reach_is_one_line_without_its_password(server: Deployment) -> None:
+    elsewhere = f"postgresql+psycopg2://taxi:{PASSWORD}@127.0.0.1:1/postgres"
+
+    process = server.home.start("checks", LANDED, DAGSTER_POSTGRES_URL=elsewhere)
+    out, err = process.communicate(timeout=MINUTE)
+
+    assert (process.returncode, out) == (2, "")
+    assert err.count("\n") == 1
+    assert 'connection to server at "127.0.0.1", port 1 failed' in err
+    assert PASSWORD not in err
+
+
 def test_a_landed_file_is_requested_by_a_tick_queued_run_by_the_daemon_and_stored(
     server: Deployment, landed: dict[str, Any]
 ) -> None:
-    events = {event["__typename"] for event in server.server.ask(_EVENTS, id=landed["runId"])["logsForRun"]["events"]}
-
     assert landed["status"] == "SUCCESS"
     assert {name: landed["tags"][name] for name in ("dagster/partition", "services", "taxi_assets/engine")} == {
         "dagster/partition": LANDED,
         "services": "green",
         "taxi_assets/engine": "polars",
     }
-    assert "RunEnqueuedEvent" in events
+    assert "RunEnqueuedEvent" in {event["__typename"] for event in events_of(server, landed["runId"])}
     assert [tick["runIds"] for tick in server.ticks_with_runs()] == [[landed["runId"]]]
     assert contents(server.home.lake, [LANDED])["tlc_bronze/green_trips"].height == ROWS
 
@@ -125,63 +202,6 @@ def test_the_engineer_on_call_sees_the_run_its_checks_and_the_tick_that_requeste
     ui.open("locations/taxi_assets/sensors/tlc_landing")
     ui.shows("1 run requested", exact=False)
     ui.screenshot("server-tick")
-
-
-@pytest.mark.usefixtures("landed")
-def test_two_runs_of_one_month_or_of_spark_wait_for_each_other(server: Deployment) -> None:
-    of_one_month = [server.launch_runs(job, TWELVE[:1])[0] for job in ("tlc_green", "tlc_month")]
-    # What computes makes no difference to the queue, but by its name.
-    tagged = {"taxi_assets/engine": "spark"}
-    named_spark = server.launch_runs("tlc_green", TWELVE[1:3], **tagged)
-
-    runs, _ = server.ends_of([*of_one_month, *named_spark])
-
-    ends = {run["runId"]: (run["startTime"], run["endTime"]) for run in runs}
-    for pair in (of_one_month, named_spark):
-        (_, end_of_first), (start_of_second, _) = sorted(ends[run_id] for run_id in pair)
-        assert end_of_first <= start_of_second
-
-
-@pytest.mark.usefixtures("landed")
-def test_a_run_that_is_killed_is_tried_again_and_one_that_fails_by_its_file_isnt(server: Deployment) -> None:
-    land(server, KILLED)
-    (server.home.landing / f"green_tripdata_{BROKEN}.parquet").write_bytes(b"no Parquet at all")
-    (killed,) = server.launch_runs("tlc_green", [KILLED])
-    wait_for(server.runs_going_on, "the run to be killed", MINUTE)[0].kill()
-    (failed,), _ = server.ends_of(server.launch_runs("tlc_green", [BROKEN]))
-
-    def tried_again() -> list[dict[str, Any]]:
-        return [run for run in server.runs_tagged("dagster/root_run_id", killed) if run["status"] == "SUCCESS"]
-
-    assert wait_for(tried_again, "another try", 3 * MINUTE)[0]["tags"]["dagster/retry_number"] == "1"
-    assert contents(server.home.lake, [KILLED])["tlc_bronze/green_trips"].height == ROWS
-    assert (failed["status"], failed["tags"]["dagster/will_retry"]) == ("FAILURE", "false")
-    assert server.runs_tagged("dagster/root_run_id", failed["runId"]) == []
-
-
-@pytest.mark.usefixtures("landed")
-def test_the_command_line_works_on_the_servers_instance(server: Deployment) -> None:
-    land(server, BY_COMMAND)
-
-    (done,) = server.home.report("materialize", "--service", "green", BY_COMMAND)
-    checks = server.home.report("checks", BY_COMMAND)
-    cells = server.home.report("status", BY_COMMAND)
-
-    assert [run["runId"] for run in server.runs_tagged("dagster/partition", BY_COMMAND)] == [done["run_id"]]
-    assert len(checks) >= len(done["checks"])
-    assert {cell["status"] for cell in cells if cell["service"] == "green"} == {"checks failing"}
-
-
-def test_a_database_that_is_out_of_reach_is_one_line_without_its_password(server: Deployment) -> None:
-    elsewhere = f"postgresql+psycopg2://taxi:{PASSWORD}@127.0.0.1:1/postgres"
-
-    process = server.home.start("checks", LANDED, DAGSTER_POSTGRES_URL=elsewhere)
-    out, err = process.communicate(timeout=MINUTE)
-
-    assert (process.returncode, out) == (2, "")
-    assert err.count("\n") == 1
-    assert 'connection to server at "127.0.0.1", port 1 failed' in err
-    assert PASSWORD not in err
 
 
 @pytest.mark.usefixtures("landed")
