@@ -29,9 +29,9 @@ mutation ($runs: [ExecutionParams!]!) {
     ... on PythonError { message }
   }
 }"""
-_START_SENSOR = """
+START_SENSOR = """
 mutation ($sensor: SensorSelector!) { startSensor(sensorSelector: $sensor) { __typename } }"""
-_TICKS = """
+TICKS = """
 query ($sensor: SensorSelector!) {
   sensorOrError(sensorSelector: $sensor) { ... on Sensor { sensorState { ticks { status runIds skipReason } } } }
 }"""
@@ -106,13 +106,13 @@ class Dagster:
 
     def ticks_with_runs(self) -> list[dict[str, Any]]:
         """List the sensor's ticks that requested runs, the newest first."""
-        ticks = self.server.ask(_TICKS, sensor=SENSOR)["sensorOrError"]["sensorState"]["ticks"]
+        ticks = self.server.ask(TICKS, sensor=SENSOR)["sensorOrError"]["sensorState"]["ticks"]
         assert all(tick["status"] != "FAILURE" for tick in ticks), ticks
         return [tick for tick in ticks if tick["runIds"]]
 
     def start_sensor(self, name: str = SENSOR["sensorName"]) -> None:
         """Switch a sensor on: landing's, unless told otherwise."""
-        self.server.ask(_START_SENSOR, sensor={**SENSOR, "sensorName": name})
+        self.server.ask(START_SENSOR, sensor={**SENSOR, "sensorName": name})
 
     def runs_tagged(self, key: str, value: str) -> list[dict[str, Any]]:
         """List the runs that have a tag, the newest first, each with its tags as a dictionary."""

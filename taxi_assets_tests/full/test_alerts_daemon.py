@@ -11,17 +11,17 @@ import pytest
 
 from taxi_assets_tests.alerts.receivers import Webhook
 from taxi_assets_tests.full.processes import MINUTE, Home, Server, serving, wait_for
-from taxi_assets_tests.full.launched import _START_SENSOR, _TICKS, REPOSITORY
+from taxi_assets_tests.full.launched import START_SENSOR, TICKS, REPOSITORY
 
 pytestmark = pytest.mark.full
 
 
 def switch_on(server: Server, name: str) -> None:
-    server.ask(_START_SENSOR, sensor={**REPOSITORY, "sensorName": name})
+    server.ask(START_SENSOR, sensor={**REPOSITORY, "sensorName": name})
 
 
 def failed(server: Server, name: str) -> bool:
-    state = server.ask(_TICKS, sensor={**REPOSITORY, "sensorName": name})["sensorOrError"]["sensorState"]
+    state = server.ask(TICKS, sensor={**REPOSITORY, "sensorName": name})["sensorOrError"]["sensorState"]
     return any(tick["status"] == "FAILURE" for tick in state["ticks"])
 
 
