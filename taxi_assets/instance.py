@@ -11,6 +11,7 @@ import logging
 import os
 import shutil
 import socket
+import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
@@ -25,6 +26,9 @@ from taxi_assets.errors import UsageError, first_line
 
 _HOST: Final = "taxi_assets/host"
 _PROCESS: Final = "taxi_assets/process"
+_LOOK_AT: Final = (
+    "Look at its dagster.yaml and the environment variables that this names; for Postgres install the extra 'deploy'."
+)
 
 
 def process_tags() -> dict[str, str]:
@@ -84,9 +88,10 @@ def _one_clear_problem(home: str) -> Iterator[None]:
             problem = problem.__cause__
         if problem is None:
             raise
+        on_disk = isinstance(getattr(problem, "orig", None), sqlite3.Error)
+        remedy = "Make room or mend the place, and run this again." if on_disk else _LOOK_AT
         raise UsageError(
-            f"Dagster's instance in {home} can't be opened: {_said_by(problem).rstrip('.')}. Look at its dagster.yaml "
-            "and the environment variables that this names; for Postgres install the extra 'deploy'."
+            f"Dagster's instance in {home} (DAGSTER_HOME) can't be opened: {_said_by(problem).rstrip('.')}. {remedy}"
         ) from error
     finally:
         logging.getLogger().removeFilter(is_no_retry)

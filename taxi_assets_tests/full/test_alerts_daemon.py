@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from taxi_assets_tests.alerts.receivers import Webhook
+from taxi_assets_tests.full.launched import REPOSITORY, START_SENSOR, TICKS
 from taxi_assets_tests.full.processes import MINUTE, Home, Server, serving, wait_for
-from taxi_assets_tests.full.launched import START_SENSOR, TICKS, REPOSITORY
 
 pytestmark = pytest.mark.full
 
