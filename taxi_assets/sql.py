@@ -15,7 +15,7 @@ from typing import Any, Final
 import duckdb
 
 from taxi_assets.contracts import Contract
-from taxi_assets.errors import UsageError, first_line
+from taxi_assets.errors import LakeError, UsageError, first_line
 from taxi_assets.lake.lake import Lake
 from taxi_assets.object_store import file_system
 
@@ -26,7 +26,9 @@ _LOCKED: Final = (
     "SET lock_configuration = true",
 )
 _TABLES_AT_ONCE: Final = 8
-_UNNAMED: Final[Sequence[str]] = ()
+_Files = Sequence[str] | LakeError | None
+"""A table's files; why they can't be told; None for a table that there isn't."""
+
 _DUCKDB_TYPES: Final = {
     "boolean": "BOOLEAN",
     "date": "DATE",
@@ -46,7 +48,7 @@ def query(
 
     Every table is a view, ``tlc_gold.nyc_taxi_daily``; one of which nothing is stored has no rows. With `as_of`, tables
     are as they were then, and there are none that didn't exist. Raises UsageError, with DuckDB's own explanation, for a
-    statement that can't be run, and for anything but one that reads.
+    statement that can't be run, and for anything but one that reads; LakeError for a table that can't be.
     """
     listed = list(contracts)
     # What isn't named isn't opened: a table costs several requests of a bucket, and each of its files another.
@@ -55,7 +57,9 @@ def query(
     absent = [contract.stored_as().sql_name for contract, found in files.items() if found is None and as_of]
     try:
         with closing(duckdb.connect()) as connection:
-            _show(connection, lake, {c: files.get(c, _UNNAMED) for c in listed if c.stored_as().sql_name not in absent})
+            _show(
+                connection, lake, {c: files.get(c, _unnamed(c)) for c in listed if c.stored_as().sql_name not in absent}
+            )
             return _answer(connection, statement)
     except duckdb.CatalogException as error:
         then = f" Of {', '.join(absent)} there was nothing yet at {as_of}." if absent else ""
@@ -64,26 +68,34 @@ def query(
         gone = f" Files of that time may have been vacuumed since {as_of}." if as_of else ""
         raise UsageError(f"This SQL can't be run. {first_line(error)}.{gone}") from error
     except duckdb.Error as error:
+        for found in files.values():
+            if isinstance(found, LakeError) and str(found) in str(error):
+                raise found from None
         raise UsageError(f"This SQL can't be run. {error}") from error
 
 
-def _files(
-    lake: Lake, contracts: Sequence[type[Contract]], as_of: datetime | None
-) -> dict[type[Contract], Sequence[str] | None]:
-    """List the files of each table's state; None for a table that there isn't."""
+def _unnamed(contract: type[Contract]) -> LakeError:
+    # Who gets at it in a roundabout way must not find it empty.
+    return LakeError(f"Write out the name of {contract.stored_as().sql_name}.")
 
-    def files(contract: type[Contract]) -> Sequence[str] | None:
+
+def _files(lake: Lake, contracts: Sequence[type[Contract]], as_of: datetime | None) -> dict[type[Contract], _Files]:
+    """List the files of each table's state."""
+
+    def files(contract: type[Contract]) -> _Files:
         location = lake.location(contract)
-        table = location.open() if as_of is None else location.open_as_of(as_of)
+        try:
+            table = location.open() if as_of is None else location.open_as_of(as_of)
+        except LakeError as error:
+            # Told to who asks for this table; the others can be asked.
+            return error
         return None if table is None else table.file_uris()
 
     with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
         return dict(zip(contracts, pool.map(files, contracts), strict=True))
 
 
-def _show(
-    connection: duckdb.DuckDBPyConnection, lake: Lake, tables: Mapping[type[Contract], Sequence[str] | None]
-) -> None:
+def _show(connection: duckdb.DuckDBPyConnection, lake: Lake, tables: Mapping[type[Contract], _Files]) -> None:
     """Make a view of every table, and close all other ways out."""
     if "://" in lake.root:
         connection.register_filesystem(file_system(lake.root, lake.storage_options))
@@ -91,7 +103,8 @@ def _show(
         schema, name = contract.stored_as().path
         connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
         connection.execute(f'CREATE VIEW "{schema}"."{name}" AS {_view(contract, files)}')
-    connection.execute("SET allowed_paths = ?", [[file for files in tables.values() for file in files or ()]])
+    readable = [files for files in tables.values() if files is not None and not isinstance(files, LakeError)]
+    connection.execute("SET allowed_paths = ?", [[file for files in readable for file in files]])
     for setting in _LOCKED:
         connection.execute(setting)
 
@@ -110,11 +123,11 @@ def _answer(connection: duckdb.DuckDBPyConnection, statement: str) -> tuple[list
     return names, relation.fetchall()
 
 
-def _view(contract: type[Contract], files: Sequence[str] | None) -> str:
+def _view(contract: type[Contract], files: _Files) -> str:
     nulls = ", ".join(f'NULL::{_duckdb_type(c.dtype.delta)} AS "{c.name}"' for c in contract.columns())
-    if files is _UNNAMED:
-        # Who gets at it in a roundabout way must not find it empty.
-        return f"SELECT {nulls} WHERE error('Write out the name of {contract.stored_as().sql_name}.')::BOOLEAN"
+    if isinstance(files, LakeError):
+        says = str(files).replace("'", "''")
+        return f"SELECT {nulls} WHERE error('{says}')::BOOLEAN"
     no_rows = f"SELECT {nulls} WHERE false"
     if not files:
         return no_rows

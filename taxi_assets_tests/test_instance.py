@@ -73,7 +73,7 @@ def test_an_instance_that_cant_be_opened_is_one_line_that_says_why_and_shows_no_
         open_instance(str(tmp_path))
 
     message = str(caught.value)
-    assert message.startswith(f"Dagster's instance in {tmp_path} can't be opened: ")
+    assert message.startswith(f"Dagster's instance in {tmp_path} (DAGSTER_HOME) can't be opened: ")
     assert problem in message
     assert "\n" not in message
     assert "secret" not in message
