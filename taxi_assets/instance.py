@@ -26,6 +26,7 @@ from taxi_assets.errors import UsageError, first_line
 
 _HOST: Final = "taxi_assets/host"
 _PROCESS: Final = "taxi_assets/process"
+_BEGAN: Final = "taxi_assets/process_began"
 _LOOK_AT: Final = (
     "Look at its dagster.yaml and the environment variables that this names; for Postgres install the extra 'deploy'."
 )
@@ -33,12 +34,12 @@ _LOOK_AT: Final = (
 
 def process_tags() -> dict[str, str]:
     """Tag a run with the process that it lives in."""
-    return {_HOST: socket.gethostname(), _PROCESS: str(os.getpid())}
+    return {_HOST: socket.gethostname(), _PROCESS: str(os.getpid()), _BEGAN: _began(os.getpid())}
 
 
 def process_of(tags: Mapping[str, str]) -> dict[str, str]:
     """Return those of a run's tags that say which process it lives in; none for a run of the UI's."""
-    return {name: tags[name] for name in (_HOST, _PROCESS) if name in tags}
+    return {name: tags[name] for name in (_HOST, _PROCESS, _BEGAN) if name in tags}
 
 
 def open_instance(home: str) -> dg.DagsterInstance:
@@ -114,17 +115,28 @@ def end_dead_runs(instance: dg.DagsterInstance) -> None:
     )
     for run in instance.get_runs(filters=going_on):
         process = run.tags.get(_PROCESS, "")
-        if process.isdigit() and not _lives(int(process)):
+        if process.isdigit() and not _lives(int(process), run.tags.get(_BEGAN, "")):
             instance.report_run_failed(
                 run, f"Process {process}, in which this run lived, is gone. Run the month again."
             )
 
 
-def _lives(process: int) -> bool:
+def _lives(process: int, began: str) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return True
+    # Another process may have its number by now, as in a container that was started again.
+    return not began or _began(process) in {"", began}
+
+
+def _began(process: int) -> str:
+    """Return when a process began, in ticks since the machine did; nothing where the kernel doesn't tell."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+    # Its second field is a name that may hold blanks and parentheses; proc(5) has this one as its 22nd.
+    return stat.rpartition(")")[2].split()[22 - 3]

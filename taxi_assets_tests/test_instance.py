@@ -43,6 +43,7 @@ def test_a_run_whose_process_was_killed_has_failed_for_who_comes_next_and_one_th
     with open_instance(str(tmp_path)) as instance:
         dead = a_run(instance, {**process_tags(), "taxi_assets/process": str(killed.pid)})
         elsewhere = a_run(instance, {"taxi_assets/host": "another", "taxi_assets/process": str(killed.pid)})
+        successor = a_run(instance, {**process_tags(), "taxi_assets/process_began": "1"})
         living = a_run(instance, process_tags())
         untagged = a_run(instance, {})
     assert process_tags()["taxi_assets/process"] == str(os.getpid())
@@ -50,7 +51,8 @@ def test_a_run_whose_process_was_killed_has_failed_for_who_comes_next_and_one_th
         found = {run.run_id: run.status for run in instance.get_runs()}
     going_on = DagsterRunStatus.STARTED
     assert found == {
-        dead: DagsterRunStatus.FAILURE, elsewhere: going_on, living: going_on, untagged: going_on,
+        dead: DagsterRunStatus.FAILURE, successor: DagsterRunStatus.FAILURE,
+        elsewhere: going_on, living: going_on, untagged: going_on,
     }  # fmt: skip
 
 
