@@ -94,6 +94,10 @@ def only_line(outcome: Outcome) -> str:
         (["fetch", "yellow", "2024-13"], "There is no month 2024-13"),
         (["history", "tlc_silver.yelow_trips"], "no table 'tlc_silver.yelow_trips'. Did you mean tlc_silver.yellow"),
         (["restore", "zzz", "1"], "no table 'zzz'. There are: tlc_bronze.yellow_trips, "),
+        (["metrics", "daily"], "There is no metric view 'daily', nor a file. There are: tlc_daily"),
+        (["metrics", "tlc_daily", "--measures", "trip"], "There is no measure 'trip'. Is it trips?"),
+        (["metrics", "tlc_daily", "--measures", "trips", "--by", "dau"], "There is no dimension 'dau'. Is it day?"),
+        (["metrics", "tlc_daily", "--measures", "trips", "--json", "--csv"], "Either --json or --csv."),
     ],
 )
 def test_wrong_use_is_one_line_on_stderr_and_status_2(run: Run, words: list[str], problem: str) -> None:
@@ -325,6 +329,17 @@ def test_sql_that_isnt_a_question_to_the_lake_is_refused_without_a_stack(run: Ru
     assert outcome.out == ""
     assert outcome.err.startswith("This SQL ")
     assert "Traceback" not in outcome.err
+
+
+def test_metrics_are_listed_and_asked_by_their_names(run: Run) -> None:
+    assert [row["view"] for row in json.loads(run("metrics", "--json").out)] == ["tlc_daily"]
+    fields = {(row["kind"], row["name"]) for row in json.loads(run("metrics", "tlc_daily", "--json").out)}
+    assert {("measure", "revenue"), ("dimension", "borough")} < fields
+    question = ("metrics", "tlc_daily", "--measures", "trips, revenue")
+    # Of no rows there is a sum, but no group.
+    assert json.loads(run(*question, "--json").out) == [{"trips": None, "revenue": None}]
+    assert run(*question, "--by", "service,day", "--csv").out == "service,day,trips,revenue\n"
+    assert run(*question, "--by", "service,day").out == "service\tday\ttrips\trevenue\n"
 
 
 def test_sample_writes_a_file_per_service_and_month_and_a_note_of_what_is_planted(run: Run, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import gc
 import sys
 from typing import NoReturn
 
-from taxi_assets.cli import alerts, landing, months, tables, versions  # noqa: F401 - each declares its commands
+from taxi_assets.cli import alerts, landing, metrics, months, tables, versions  # noqa: F401 - each declares its commands
 from taxi_assets.cli.terminal import FAILED, WRONG_USE, app, err, plain
 from taxi_assets.errors import TaxiAssetsError, UsageError, first_line
 

@@ -1,0 +1,30 @@
+"""Asking a view of a lake: its SQL run by DuckDB over the Delta tables that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from taxi_assets import sql
+from taxi_assets.contracts import Contract
+from taxi_assets.lake.lake import Lake
+from taxi_assets.metrics.compile import compile_query
+from taxi_assets.metrics.view import MetricView
+
+
+def answer(
+    lake: Lake,
+    tables: Mapping[str, type[Contract]],
+    view: MetricView,
+    measures: Sequence[str],
+    by: Sequence[str] = (),
+    where: str | None = None,
+) -> list[dict[str, Any]]:
+    """Return a row per group, with the dimensions and measures under their names; see `compile_query`.
+
+    `tables` are the lake's, by their names in SQL. Raises UsageError for a question that can't be answered.
+    """
+    statement = compile_query(view, measures, by, where)
+    needed = [tables[name] for name in dict.fromkeys([view.source, *(join.source for join in view.joins)])]
+    names, rows = sql.query(lake, needed, statement)
+    return [dict(zip(names, row, strict=True)) for row in rows]
