@@ -99,6 +99,14 @@ class Engine(Protocol):
         """
         ...
 
+    def with_digest(self, frame: Frame, name: str, columns: Sequence[str]) -> Frame:
+        """Add a text that tells a row from all others: Spark's ``sha2(concat_ws('|', columns), 256)``."""
+        ...
+
+    def with_keys(self, frame: Frame, named: Mapping[str, str]) -> Frame:
+        """Add whole numbers (64 bits) that stand for a column's values: Spark's ``xxhash64`` of each one's text."""
+        ...
+
     def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:
         """Return the whole seconds from one wall-clock time to another, negative if `end` is the earlier."""
         ...

@@ -18,6 +18,7 @@ from deltalake import CommitProperties, DeltaTable
 from deltalake.transaction import AddAction
 
 from taxi_assets.contracts import Contract, Frame
+from taxi_assets.engines import polars_keys
 from taxi_assets.engines.arrays import ArrayFunction, over_arrow
 from taxi_assets.engines.conform import as_declared, conform, require_upsertable
 from taxi_assets.engines.delta_log import (
@@ -139,6 +140,14 @@ class PolarsEngine:
 
         computed = pl.struct(list(columns)).map_batches(batch, return_dtype=pl.Int32, is_elementwise=True)
         return nw.from_native(rows.with_columns(computed.alias(name)))
+
+    def with_digest(self, frame: Frame, name: str, columns: Sequence[str]) -> Frame:
+        """See `Engine.with_digest`."""
+        return nw.from_native(polars_keys.digest(nw.to_native(frame), name, columns))
+
+    def with_keys(self, frame: Frame, named: Mapping[str, str]) -> Frame:
+        """See `Engine.with_keys`."""
+        return nw.from_native(polars_keys.keys(nw.to_native(frame), named))
 
     def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:
         """See `Engine.seconds_between`."""

@@ -137,6 +137,18 @@ class SparkEngine:
         function = arrow_udf(over_arrow(compute), "int")  # type: ignore[call-overload]
         return nw.from_native(rows.withColumn(name, function(*columns)))
 
+    def with_digest(self, frame: Frame, name: str, columns: Sequence[str]) -> Frame:
+        """See `Engine.with_digest`."""
+        rows: DataFrame = nw.to_native(frame)
+        return nw.from_native(rows.withColumn(name, F.sha2(F.concat_ws("|", *columns), 256)))
+
+    def with_keys(self, frame: Frame, named: Mapping[str, str]) -> Frame:
+        """See `Engine.with_keys`."""
+        rows: DataFrame = nw.to_native(frame)
+        return nw.from_native(
+            rows.withColumns({name: F.xxhash64(F.col(column).cast("string")) for name, column in named.items()})
+        )
+
     def seconds_between(self, start: nw.Expr, end: nw.Expr) -> nw.Expr:
         """See `Engine.seconds_between`."""
         return (end - start).cast(nw.Int64)
