@@ -10,25 +10,28 @@ from taxi_assets.jobs import TLC_MONTH, jobs, maintenance_job
 from taxi_assets.lake.assets import IO_MANAGER
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
 from taxi_assets.lake.passed_by import PASSED_BY, PassedBy
+from taxi_assets.nyctaxi import catalog as nyctaxi
+from taxi_assets.nyctaxi import checks as nyctaxi_checks
+from taxi_assets.nyctaxi.sensor import nyctaxi_landing
 from taxi_assets.places import lake_of, landing_of, maintenance_of
 from taxi_assets.runs import RUN_LOG, run_log
 from taxi_assets.schedules import schedules
 from taxi_assets.sensors import tlc_landing
 from taxi_assets.settings import Settings
 from taxi_assets.status import landing_status
-from taxi_assets.tlc.catalog import ASSETS
-from taxi_assets.tlc.checks import all_checks
+from taxi_assets.tlc import catalog as tlc
+from taxi_assets.tlc import checks as tlc_checks
 
 
 def build_defs(settings: Settings) -> dg.Definitions:
     """Return all definitions, on the landing and the lake that the settings name."""
     lake, landing, passed_by = lake_of(settings), landing_of(settings), PassedBy()
     return dg.Definitions(
-        assets=[*ASSETS, landing_status],
-        asset_checks=all_checks(landing),
+        assets=[*tlc.ASSETS, *nyctaxi.ASSETS, landing_status],
+        asset_checks=[*tlc_checks.all_checks(landing), *nyctaxi_checks.all_checks(landing)],
         jobs=[*jobs(settings.engine), maintenance_job()],
         schedules=schedules(),
-        sensors=[tlc_landing, alerts_sensor],
+        sensors=[tlc_landing, nyctaxi_landing, alerts_sensor],
         resources={
             IO_MANAGER: DeltaLakeIOManager(lake, passed_by),
             PASSED_BY: passed_by,

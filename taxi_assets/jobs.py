@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import dagster as dg
 
 from taxi_assets.lake.maintenance import maintenance_op
 from taxi_assets.readme_tables import contracts
+from taxi_assets.nyctaxi import catalog as nyctaxi
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.vocabulary import Service
 
@@ -18,20 +20,12 @@ ENGINE: Final = "taxi_assets/engine"
 
 
 def jobs(engine: str) -> list[dg.UnresolvedAssetJobDefinition]:
-    """Return the job of a whole TLC month, and one per service: its own tables and those that all services share."""
+    """Return the job of a whole month of each catalog, and for TLC's one per service: its own tables and the shared."""
+    whole = "from landed file to gold, with all checks."
     return [
-        _month_job(
-            TLC_MONTH, list(Service), engine, "A month of all services, from landed file to gold, with all checks."
-        ),
-        *(
-            _month_job(
-                f"tlc_{service}",
-                [service],
-                engine,
-                f"A month of {service} trips, from landed file to gold, with all checks.",
-            )
-            for service in Service
-        ),
+        _month_job(TLC_MONTH, keys_for(list(Service)), engine, f"A month of all services, {whole}"),
+        *(_month_job(f"tlc_{one}", keys_for([one]), engine, f"A month of {one} trips, {whole}") for one in Service),
+        _month_job(nyctaxi.MONTH_JOB, nyctaxi.all_keys(), engine, f"A month of the star of trips, {whole}"),
     ]
 
 
@@ -54,10 +48,12 @@ def maintenance_job() -> dg.JobDefinition:
     return maintenance
 
 
-def _month_job(name: str, services: list[Service], engine: str, description: str) -> dg.UnresolvedAssetJobDefinition:
+def _month_job(
+    name: str, keys: Sequence[dg.AssetKey], engine: str, description: str
+) -> dg.UnresolvedAssetJobDefinition:
     return dg.define_asset_job(
         name,
-        selection=dg.AssetSelection.assets(*keys_for(services)),
+        selection=dg.AssetSelection.assets(*keys),
         description=description,
         tags={ENGINE: engine},
         # A process per step costs about 1.5 s each; months run side by side as runs instead.

@@ -1,0 +1,126 @@
+"""nyctaxi_bronze/trips_raw: the trips of landing's files as they are, each once, with a key."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import dagster as dg
+import narwhals.stable.v1 as nw
+
+from taxi_assets.contracts import Contract, Date, Float64, Frame, Int32, Int64, LocalTime, String, column
+from taxi_assets.engines import engine_of
+from taxi_assets.engines.typed_rows import RESCUED
+from taxi_assets.errors import LandingError
+from taxi_assets.lake.assets import table_asset
+from taxi_assets.lake.lake import Lake
+from taxi_assets.lake.partitions import partition_of
+from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
+from taxi_assets.landing import Landing
+from taxi_assets.months import Month
+from taxi_assets.nyctaxi.partitions import MONTHS
+from taxi_assets.nyctaxi.trip_files import TRIP_COLUMNS, SourceTrip, trip_files
+
+SOURCE_FILES: Final = "source_files"
+"""Metadata of a materialization: the files of landing that hold rows of the month, as they were then."""
+
+
+class TripsRaw(
+    Contract,
+    table="nyctaxi_bronze/trips_raw",
+    partition=("source_month",),
+    keys=("trip_key",),
+    upstream=SourceTrip,
+):
+    """One row per trip of the files in landing; rows that are the same in all six columns are one trip."""
+
+    tpep_pickup_datetime: LocalTime = column()
+    tpep_dropoff_datetime: LocalTime = column()
+    trip_distance: Float64 = column(unit="miles")
+    fare_amount: Float64 = column(unit="USD")
+    pickup_zip: Int32 = column()
+    dropoff_zip: Int32 = column()
+    trip_key: String = column(
+        "SHA-256 of the six values' texts with | between: Spark's sha2(concat_ws(...), 256).", required=True
+    )
+    first_seen_at: LocalTime = column("When the row was first seen, UTC.", required=True, alias="_ingested_at")
+    source_file: String = column("Path of the file below landing's root.", required=True)
+    source_row: Int64 = column("Number of the row in the file, from 1.", required=True)
+    rescued_data: String = column(alias=RESCUED)
+    source_month: Date = column("Month of the pickup; of one without, the first of its file.", required=True)
+
+
+def read_trips(landing: Landing, month: Month) -> tuple[Frame, list[str]]:
+    """Return the rows of a month in all files, identical ones too, with their keys; and the files' versions.
+
+    Raises LandingError if no file holds the month.
+    """
+    found, versions = [], []
+    files = trip_files(landing.files())
+    for trip_file in files:
+        rows = trip_file.rows(landing)
+        of_month = rows.filter(nw.col("source_month") == month.first_day)
+        if of_month.select(nw.len()).collect().item():
+            found.append(of_month.with_columns(nw.lit(trip_file.file.path).alias("source_file")))
+            versions.append(trip_file.file.version)
+    if not found:
+        there = ", ".join(trip_file.file.path for trip_file in files) or "none"
+        raise LandingError(
+            f"No file in {landing.root} holds trips of {month}. Files are named nyctaxi_trips*.parquet (or .csv, "
+            f".csv.gz); there are: {there}."
+        )
+    rows = nw.concat(found, how="vertical")
+    return engine_of(rows).with_digest(rows, "trip_key", TRIP_COLUMNS), versions
+
+
+def each_once(rows: Frame, known: Frame | None, now: datetime) -> Frame:
+    """Keep the first of identical rows, and of each when it was first seen: before, where it is `known`, or `now`."""
+    first = rows.unique(subset=["trip_key"], keep="first", order_by=["source_file", "source_row"])
+    seen_now = nw.lit(now).cast(nw.Datetime("us"))
+    if known is None:
+        return first.with_columns(seen_now.alias("_ingested_at"))
+    joined = first.join(known.select("trip_key", "_ingested_at"), on="trip_key", how="left")
+    return joined.with_columns(nw.col("_ingested_at").fill_null(seen_now))
+
+
+@table_asset(TripsRaw, partitions_def=MONTHS)
+def trips_raw(
+    context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
+) -> dg.MaterializeResult[Any]:
+    rows, versions = read_trips(landing, Month.parse(context.partition_key))
+    partition = partition_of(TripsRaw, MONTHS, context.partition_key)
+    stored = lake.embedded()
+    known = stored.read(TripsRaw, [partition]) if stored.row_count(TripsRaw, partition) is not None else None
+    kept = each_once(rows, known, datetime.now(UTC).replace(tzinfo=None))
+    return dg.MaterializeResult(value=kept, metadata={SOURCE_FILES: versions})
+
+
+def all_rows_read(landing: Landing) -> StoredCheck:
+    """Check that bronze holds each row of landing's files once, by the values and not by the keys."""
+
+    def find(stored: Stored) -> Finding:
+        in_files, different = _counts(landing, Month.parse(stored.key))
+        count = stored.count(TripsRaw)
+        says = f"{in_files:,} rows in the files, {different:,} of them different; {count:,} stored."
+        return Finding(different == count, says, {"rows_in_files": in_files, "different": different, "stored": count})
+
+    return StoredCheck("rows_accounted_for", TripsRaw, "Each row of the files is stored, identical ones once.", find)
+
+
+def no_identical_rows(landing: Landing) -> StoredCheck:
+    """Report rows that are the same in all columns as another: they share a key and are kept once."""
+
+    def find(stored: Stored) -> Finding:
+        in_files, different = _counts(landing, Month.parse(stored.key))
+        identical = in_files - different
+        says = f"{identical:,} of {in_files:,} rows are the same as another one and are kept once."
+        return Finding(not identical, says, {"rows_failing": identical, "rows": in_files})
+
+    description = "No two rows of landing's files are the same in all columns."
+    return StoredCheck("no_identical_rows", TripsRaw, description, find, blocking=False)
+
+
+def _counts(landing: Landing, month: Month) -> tuple[int, int]:
+    rows, _ = read_trips(landing, month)
+    in_files = rows.select(nw.len()).collect().item()
+    return int(in_files), int(rows.select(*TRIP_COLUMNS).unique().select(nw.len()).collect().item())

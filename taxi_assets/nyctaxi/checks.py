@@ -1,0 +1,122 @@
+"""Which stored tables are checked for what. The rules that judge rows stand in the tables' contracts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import dagster as dg
+import narwhals.stable.v1 as nw
+
+from taxi_assets.contracts import Contract
+from taxi_assets.engines import engine_of
+from taxi_assets.lake.stored_checks import (
+    Finding,
+    Stored,
+    StoredCheck,
+    matches_contract,
+    no_orphans,
+    stored_checks,
+    unique_keys,
+)
+from taxi_assets.landing import Landing
+from taxi_assets.nyctaxi.bronze.trips_raw import TripsRaw, all_rows_read, no_identical_rows
+from taxi_assets.nyctaxi.gold.dim_date import DimDate
+from taxi_assets.nyctaxi.gold.dim_rider import DimRider
+from taxi_assets.nyctaxi.gold.dim_time_of_day import DimTimeOfDay
+from taxi_assets.nyctaxi.gold.dim_zone import DimZone
+from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
+from taxi_assets.nyctaxi.partitions import MONTHS
+from taxi_assets.nyctaxi.silver.riders import Riders
+from taxi_assets.nyctaxi.silver.trips_enriched import RIDERS, TripsEnriched, TripsEnrichedQuarantine, rider_id, rider_of
+
+_NATURAL_KEYS: Final[Mapping[type[Contract], str]] = {
+    DimDate: "date",
+    DimZone: "zip",
+    DimTimeOfDay: "time_of_day",
+    DimRider: "rider_id",
+}
+_GOLD: Final = (DimDate, DimZone, DimTimeOfDay, DimRider, FactTrips)
+
+
+def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
+    """Make the checks of every table: one step for all that the next layer waits for."""
+    return [
+        stored_checks("nyctaxi_bronze__checks", MONTHS, [
+            all_rows_read(landing),
+            matches_contract(TripsRaw),
+            unique_keys(TripsRaw),
+            no_identical_rows(landing),
+        ]),
+        stored_checks("nyctaxi_silver__checks", MONTHS, [
+            _every_row_kept_or_quarantined(),
+            matches_contract(TripsEnriched),
+            matches_contract(TripsEnrichedQuarantine),
+            unique_keys(TripsEnriched),
+            _riders_are_those_of_the_trips_keys(),
+            matches_contract(Riders),
+            unique_keys(Riders),
+        ]),
+        stored_checks("nyctaxi_gold__checks", MONTHS, [
+            *(check(contract) for contract in _GOLD for check in (matches_contract, unique_keys)),
+            *(_no_collision(contract, natural) for contract, natural in _NATURAL_KEYS.items()),
+            _one_fact_per_trip(),
+            no_orphans(FactTrips, ("date_sk",), DimDate),
+            no_orphans(FactTrips, ("pickup_zone_sk", "dropoff_zone_sk"), DimZone),
+            no_orphans(FactTrips, ("time_of_day_sk",), DimTimeOfDay),
+            no_orphans(FactTrips, ("rider_sk",), DimRider),
+        ]),
+    ]  # fmt: skip
+
+
+def _every_row_kept_or_quarantined() -> StoredCheck:
+    tables = {"bronze": TripsRaw, "kept": TripsEnriched, "quarantined": TripsEnrichedQuarantine}
+
+    def find(stored: Stored) -> Finding:
+        counts = {name: stored.count(contract) for name, contract in tables.items()}
+        says = "; ".join(f"{name} {count:,}" for name, count in counts.items())
+        return Finding(counts["bronze"] == counts["kept"] + counts["quarantined"], says, counts)
+
+    description = "Every row of bronze is stored once: kept, or quarantined (by the Delta log)."
+    reads = (TripsRaw, TripsEnrichedQuarantine)
+    return StoredCheck("rows_accounted_for", TripsEnriched, description, find, reads=reads)
+
+
+def _riders_are_those_of_the_trips_keys() -> StoredCheck:
+    def find(stored: Stored) -> Finding:
+        rows = stored.rows(TripsEnriched)
+        keyed = engine_of(rows).with_keys(rows, {"row_id": "trip_key"})
+        other = keyed.filter(nw.col("rider_id") != rider_id(rider_of(nw.col("row_id"))))
+        count = int(other.select(nw.len()).collect().item())
+        return Finding(not count, f"{count:,} trips are dealt to another rider.", {"rows_failing": count})
+
+    description = (
+        f"Each trip is dealt to the rider of its key, one of {RIDERS}: it never changes, however often it runs."
+    )
+    return StoredCheck("riders_are_stable", TripsEnriched, description, find)
+
+
+def _no_collision(contract: type[Contract], natural: str) -> StoredCheck:
+    """Check that a dimension has as many values as keys."""
+    key = contract.stored_as().keys[0]
+
+    def find(stored: Stored) -> Finding:
+        pairs = stored.rows(contract).select(natural, key).unique()
+        counts = {name: int(pairs.select(name).unique().select(nw.len()).collect().item()) for name in (natural, key)}
+        says = "; ".join(f"{count:,} different {name}" for name, count in counts.items())
+        return Finding(len(set(counts.values())) == 1, says, counts)
+
+    return StoredCheck("no_collision", contract, f"No two {natural} have one {key}.", find)
+
+
+def _one_fact_per_trip() -> StoredCheck:
+    def find(stored: Stored) -> Finding:
+        facts, trips = stored.rows(FactTrips), stored.rows(TripsEnriched)
+        missing = trips.join(facts, left_on="trip_key", right_on="trip_sk", how="anti")
+        left_out = int(missing.select(nw.len()).collect().item())
+        counts = {"facts": stored.count(FactTrips), "trips": stored.count(TripsEnriched), "trips_without": left_out}
+        says = "; ".join(f"{name} {count:,}" for name, count in counts.items())
+        return Finding(counts["facts"] == counts["trips"] and not left_out, says, counts)
+
+    description = "Each trip of silver is one fact, and no other fact is there."
+    return StoredCheck("one_fact_per_trip", FactTrips, description, find, reads=(TripsEnriched,))

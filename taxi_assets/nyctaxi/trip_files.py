@@ -1,0 +1,89 @@
+"""The files that hold trips: what they are called, and which months stand in one. A file may hold several.
+
+What their columns mean is bronze/trips_raw.py's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import narwhals.stable.v1 as nw
+
+from taxi_assets.contracts import Float64, Frame, Int32, LocalTime, column
+from taxi_assets.engines.source_files import Format, canonical_names, open_source
+from taxi_assets.engines.typed_rows import Provenance, typed
+from taxi_assets.landing import LandedFile, Landing
+from taxi_assets.months import Month
+from taxi_assets.nyctaxi.partitions import MONTHS
+
+_TRIP_FILE: Final = re.compile(rf"nyctaxi_trips.*?\.(?P<format>{'|'.join(map(re.escape, Format))})")
+
+
+class SourceTrip(Provenance):
+    """The six columns of a file, which has no key, and where a row stands."""
+
+    tpep_pickup_datetime: LocalTime = column("When the meter was engaged, New York wall clock.")
+    tpep_dropoff_datetime: LocalTime = column("When the meter was disengaged, New York wall clock.")
+    trip_distance: Float64 = column("Distance by the taximeter.", unit="miles")
+    fare_amount: Float64 = column("Time-and-distance fare by the meter.", unit="USD")
+    pickup_zip: Int32 = column("ZIP code of the pickup, as a whole number: New Jersey's lose their leading 0.")
+    dropoff_zip: Int32 = column("ZIP code of the dropoff, likewise.")
+
+
+TRIP_COLUMNS: Final = tuple(name for name in SourceTrip.column_names() if name not in Provenance.column_names())
+
+
+@dataclass(frozen=True, slots=True)
+class TripFile:
+    """A landed file of trips."""
+
+    file: LandedFile
+    format: Format
+
+    def rows(self, landing: Landing) -> Frame:
+        """Return the file's rows, typed, with `source_month`: the first day of the month that a row is put into.
+
+        That is its pickup's; a row without one, or with one of a month that has no partition, is put into the file's
+        first month, where it can be seen. Raises LandingError for a file that can't be used.
+        """
+        source = open_source(landing, self.file, self.format)
+        mapped = canonical_names(source, {name: name for name in TRIP_COLUMNS})
+        missing = [name for name in TRIP_COLUMNS if name not in mapped.values()]
+        if missing:
+            raise self.file.unusable(
+                f"it has no column {', '.join(missing)}; a file of trips has {', '.join(TRIP_COLUMNS)}"
+            )
+        rows = typed(source, mapped, SourceTrip)
+        known = rows.with_columns(_month_of_pickup().alias("source_month"))
+        first = known.select(nw.col("source_month").min()).collect().item()
+        if first is None:
+            raise self.file.unusable(
+                f"no row has a pickup between {MONTHS.get_first_partition_key()} and {MONTHS.get_last_partition_key()}"
+            )
+        return known.with_columns(nw.col("source_month").fill_null(first))
+
+    def months(self, landing: Landing) -> list[Month]:
+        """List the months that the file holds. Raises LandingError for a file that can't be used."""
+        found = self.rows(landing).select("source_month").unique().collect()
+        return sorted(Month.of(month) for month in found["source_month"].to_list())
+
+
+def trip_files(files: Iterable[LandedFile]) -> list[TripFile]:
+    """Pick the files of trips from a listing of landing: ``nyctaxi_trips*.parquet``, ``.csv`` or ``.csv.gz``."""
+    return [TripFile(file, Format(match["format"])) for file, match in _matching(files) if match]
+
+
+def _matching(files: Iterable[LandedFile]) -> Iterator[tuple[LandedFile, re.Match[str] | None]]:
+    return ((file, _TRIP_FILE.fullmatch(file.name)) for file in files)
+
+
+def _month_of_pickup() -> nw.Expr:
+    pickup = nw.col("tpep_pickup_datetime")
+    month = pickup.dt.truncate("1mo").cast(nw.Date)
+    first, last = (
+        Month.parse(str(key)).first_day for key in (MONTHS.get_first_partition_key(), MONTHS.get_last_partition_key())
+    )
+    return nw.when((month >= first) & (month <= last)).then(month)

@@ -1,0 +1,139 @@
+"""A month from landed files to the star: what is stored, checked, kept when it runs again, and refused."""
+
+# Times are wall clock, without a zone.
+# ruff: noqa: DTZ001
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from taxi_assets.months import Month
+from taxi_assets.nyctaxi.bronze.trips_raw import TripsRaw
+from taxi_assets.nyctaxi.gold.dim_date import DimDate
+from taxi_assets.nyctaxi.gold.dim_rider import DimRider
+from taxi_assets.nyctaxi.gold.dim_time_of_day import DimTimeOfDay
+from taxi_assets.nyctaxi.gold.dim_zone import DimZone
+from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
+from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched, TripsEnrichedQuarantine
+from taxi_assets.nyctaxi.trip_files import trip_files
+from taxi_assets.places import landing_of
+from taxi_assets_tests.nyctaxi.rides import MONTH, Star, ride, rides
+
+pytestmark = pytest.mark.fast
+
+FEBRUARY = Month(2016, 2)
+
+
+@pytest.fixture
+def star(tmp_path: Path) -> Iterator[Star]:
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield Star.below(tmp_path, instance)
+
+
+def not_passed(result: dg.ExecuteInProcessResult) -> set[str]:
+    return {one.check_name for one in result.get_asset_check_evaluations() if not one.passed}
+
+
+def causes(result: dg.ExecuteInProcessResult) -> list[str]:
+    failed = [event.step_failure_data for event in result.all_events if event.is_step_failure]
+    return [str(one.user_failure_data.description) for one in failed if one.user_failure_data]
+
+
+def test_a_month_is_kept_or_quarantined_and_every_key_of_the_star_fits(star: Star) -> None:
+    star.land([*rides(5), *rides(2, FEBRUARY), ride(fare_amount=-8.0), ride(trip_distance=0.0, pickup_zip=None)])
+
+    result = star.run()
+
+    assert result.success
+    assert not_passed(result) == {"positive_fare_amount", "positive_trip_distance"}
+    counts = {contract: star.table(contract).height for contract in (TripsRaw, TripsEnriched, TripsEnrichedQuarantine)}
+    assert list(counts.values()) == [7, 5, 2]
+    assert star.table(FactTrips)["trip_sk"].sort().to_list() == star.table(TripsEnriched)["trip_key"].sort().to_list()
+    assert star.table(DimDate)["date"].sort().to_list() == [datetime(2016, 1, day).date() for day in range(1, 32)]
+    assert sorted(star.table(DimZone)["zip"].to_list()) == [10001, 10018]
+    assert star.table(DimTimeOfDay).sort("time_of_day_order")["time_of_day"].to_list() == [
+        "morning", "afternoon", "evening", "night",
+    ]  # fmt: skip
+    assert star.table(DimRider).height == 500
+
+
+def test_a_trip_without_a_zip_has_a_zone_of_its_own_and_no_orphan(star: Star) -> None:
+    star.land([ride(pickup_zip=None)])
+
+    assert not_passed(star.run()) == set()
+    # What Spark's xxhash64 of null is.
+    assert star.table(FactTrips)["pickup_zone_sk"].to_list() == [42]
+    assert star.table(DimZone).filter(pl.col("zip").is_null())["zone_sk"].to_list() == [42]
+
+
+def test_rows_that_come_again_add_nothing_and_keep_when_they_were_first_seen(star: Star) -> None:
+    star.land(rides(3), "nyctaxi_trips_1.parquet")
+    assert star.run().success
+    before = star.table(TripsRaw).select("trip_key", "_ingested_at").sort("trip_key")
+
+    star.land([*rides(3), *rides(1, fare_amount=7.0)], "nyctaxi_trips_2.csv")
+    result = star.run()
+
+    after = star.table(TripsRaw).select("trip_key", "_ingested_at").sort("trip_key")
+    assert after.height == 4
+    assert after.filter(pl.col("trip_key").is_in(before["trip_key"].to_list())).equals(before)
+    assert after["_ingested_at"].n_unique() == 2
+    assert not_passed(result) == {"no_identical_rows"}
+
+
+def test_identical_rows_share_a_key_and_are_counted(star: Star) -> None:
+    star.land([*rides(2), *rides(2), *rides(1)])
+
+    result = star.run()
+
+    (check,) = (one for one in result.get_asset_check_evaluations() if one.check_name == "no_identical_rows")
+    assert result.success
+    assert check.metadata["rows_failing"].value == 3
+    assert star.table(FactTrips).height == 2
+
+
+def test_a_file_of_several_months_is_run_month_by_month_in_any_order(star: Star) -> None:
+    star.land([*rides(2), *rides(3, FEBRUARY)])
+    landing = landing_of(star.settings)
+    (file,) = trip_files(landing.files())
+    assert file.months(landing) == [MONTH, FEBRUARY]
+
+    for month in (FEBRUARY, MONTH, FEBRUARY):
+        assert not_passed(star.run(month)) == set()
+
+    assert star.table(FactTrips).height == 5
+    assert star.table(DimDate).height == 31 + 29
+
+
+def test_a_row_without_a_month_is_quarantined_in_the_first_of_its_file(star: Star) -> None:
+    star.land([*rides(3), ride(tpep_pickup_datetime=None), ride(tpep_pickup_datetime=datetime(2098, 1, 1))])
+
+    result = star.run()
+
+    assert result.success
+    assert star.table(TripsRaw).height == 5
+    failed = star.table(TripsEnrichedQuarantine)["failed_rules"].to_list()
+    assert sorted(failed) == [["pickup_in_month"], ["required_values_present"]]
+
+
+def test_a_month_that_no_file_holds_is_one_clear_error(star: Star) -> None:
+    star.land(rides(1))
+
+    (cause,) = causes(star.run(FEBRUARY))
+
+    assert "holds trips of 2016-02" in cause
+    assert "nyctaxi_trips.parquet" in cause
+
+
+def test_a_file_that_lacks_a_column_is_one_clear_error(star: Star) -> None:
+    pl.DataFrame([ride()]).drop("pickup_zip").write_parquet(Path(star.settings.landing_root) / "nyctaxi_trips.parquet")
+
+    (cause,) = causes(star.run())
+
+    assert "nyctaxi_trips.parquet can't be used: it has no column pickup_zip" in cause
