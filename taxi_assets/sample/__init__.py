@@ -8,5 +8,19 @@ from __future__ import annotations
 from taxi_assets.sample.faults import FAULTS, Fault
 from taxi_assets.sample.files import FAULTS_OF, MOST_ROWS, NOTE, Planted, read_planted, write_month
 from taxi_assets.sample.layouts import services_of
+from taxi_assets.sample.rides import RIDES_FILE, PlantedRides, write_rides
 
-__all__ = ["FAULTS", "FAULTS_OF", "MOST_ROWS", "NOTE", "Fault", "Planted", "read_planted", "services_of", "write_month"]
+__all__ = [
+    "FAULTS",
+    "FAULTS_OF",
+    "MOST_ROWS",
+    "NOTE",
+    "RIDES_FILE",
+    "Fault",
+    "Planted",
+    "PlantedRides",
+    "read_planted",
+    "services_of",
+    "write_month",
+    "write_rides",
+]

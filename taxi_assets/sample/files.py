@@ -93,7 +93,7 @@ def write_month(
     folder.mkdir(parents=True, exist_ok=True)
     kind = Trips if service in METERED else ForHireTrips
     trips = kind(service, month, rows, Dice(service, month, rows, seed))
-    with _replacing(path) as unfinished, pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
+    with replacing(path) as unfinished, pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
         for frame in _batches(trips, counts):
             writer.write_table(_as_published(frame, trips, schema), row_group_size=_ROW_GROUP)
     planted = Planted(path, service, month, rows, seed, rows_breaking(FAULTS_OF[service], counts))
@@ -135,7 +135,7 @@ def _note(folder: Path, planted: Planted) -> None:
         }
         for name, entry in sorted(everything.items())
     }
-    with _replacing(folder / NOTE) as unfinished:
+    with replacing(folder / NOTE) as unfinished:
         unfinished.write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
 
 
@@ -173,7 +173,7 @@ def _published(field: pa.Field, midnight: datetime) -> pl.Expr:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
     """Give a hidden path to write to; it becomes ``path`` at the end, or is removed if writing failed."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
