@@ -14,9 +14,12 @@ from typing import Final
 
 import dagster as dg
 
-from taxi_assets.definitions import tlc_month
+from taxi_assets.definitions import nyctaxi_month, tlc_month
 from taxi_assets.instance import end_dead_runs, open_instance
+from taxi_assets.month_reports import MonthReport
 from taxi_assets.months import Month
+from taxi_assets.nyctaxi import month_runs as nyctaxi
+from taxi_assets.nyctaxi.catalog import NAME as NYCTAXI
 from taxi_assets.places import lake_of, landing_of
 from taxi_assets.run_records import kept_connections
 from taxi_assets.settings import Settings
@@ -24,7 +27,7 @@ from taxi_assets.side_by_side import side_by_side
 from taxi_assets.status import State, draw
 from taxi_assets.tlc.blocked_months import blocked_months
 from taxi_assets.tlc.checks import check_keys
-from taxi_assets.tlc.month_runs import MonthReport, plan_months, run_month
+from taxi_assets.tlc.month_runs import plan_months, run_month
 from taxi_assets.tlc.trip_files import TripFiles
 from taxi_assets.vocabulary import Service
 
@@ -43,6 +46,11 @@ _STATES: Final = {
     Only.FAILED: {State.FAILED, State.TWO_FILES},
     Only.STALE: {State.STALE, State.TWO_FILES},
 }
+
+
+def plan_nyctaxi(settings: Settings, months: Sequence[Month]) -> list[MonthReport]:
+    """Say of each month whether it can be run."""
+    return nyctaxi.plan_months(months, landing_of(settings))
 
 
 def plan(
@@ -91,6 +99,8 @@ def run(
 
 def run_here(report: MonthReport, on_step: Callable[[str], None]) -> MonthReport:
     """Run a month in this process, on the settings of its environment."""
+    if NYCTAXI in report.services:
+        return nyctaxi.run_month(nyctaxi_month, report, _instance(), on_step)
     return run_month(tlc_month, report, _instance(), on_step)
 
 

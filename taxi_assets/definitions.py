@@ -6,12 +6,12 @@ import dagster as dg
 
 from taxi_assets.alerts.routes import alerts_of
 from taxi_assets.alerts.sensor import alerts_sensor
+from taxi_assets.catalogs import ASSETS, all_checks
 from taxi_assets.jobs import TLC_MONTH, jobs, maintenance_job
 from taxi_assets.lake.assets import IO_MANAGER
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
 from taxi_assets.lake.passed_by import PASSED_BY, PassedBy
-from taxi_assets.nyctaxi import catalog as nyctaxi
-from taxi_assets.nyctaxi import checks as nyctaxi_checks
+from taxi_assets.nyctaxi.catalog import MONTH_JOB
 from taxi_assets.nyctaxi.sensor import nyctaxi_landing
 from taxi_assets.places import lake_of, landing_of, maintenance_of
 from taxi_assets.runs import RUN_LOG, run_log
@@ -19,16 +19,14 @@ from taxi_assets.schedules import schedules
 from taxi_assets.sensors import tlc_landing
 from taxi_assets.settings import Settings
 from taxi_assets.status import landing_status
-from taxi_assets.tlc import catalog as tlc
-from taxi_assets.tlc import checks as tlc_checks
 
 
 def build_defs(settings: Settings) -> dg.Definitions:
     """Return all definitions, on the landing and the lake that the settings name."""
     lake, landing, passed_by = lake_of(settings), landing_of(settings), PassedBy()
     return dg.Definitions(
-        assets=[*tlc.ASSETS, *nyctaxi.ASSETS, landing_status],
-        asset_checks=[*tlc_checks.all_checks(landing), *nyctaxi_checks.all_checks(landing)],
+        assets=[*ASSETS, landing_status],
+        asset_checks=all_checks(landing),
         jobs=[*jobs(settings.engine), maintenance_job()],
         schedules=schedules(),
         sensors=[tlc_landing, nyctaxi_landing, alerts_sensor],
@@ -51,3 +49,8 @@ defs = build_defs(Settings.load())
 def tlc_month() -> dg.JobDefinition:
     """Return the job of a whole month, for runs that don't start from the UI."""
     return defs.resolve_job_def(TLC_MONTH)
+
+
+def nyctaxi_month() -> dg.JobDefinition:
+    """Return the job of a whole month of that catalog, likewise."""
+    return defs.resolve_job_def(MONTH_JOB)

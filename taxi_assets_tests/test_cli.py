@@ -79,7 +79,8 @@ def only_line(outcome: Outcome) -> str:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["materialize", "--catalog", "trains", "2024-01"], "There is no catalog 'trains'. There is: tlc."),
+        (["materialize", "--catalog", "trains", "2024-01"], "There is no catalog 'trains'. There are: tlc, nyctaxi."),
+        (["materialize", "--catalog", "nyctaxi", "--stale", "2016-01"], "are of the catalog tlc alone"),
         (["materialize", "2024-1"], "'2024-1' is not a month"),
         (["materialize", "2024-13"], "There is no month 2024-13"),
         (["materialize", "2024-03:2024-01"], "runs backwards. Write the earlier month first: 2024-01:2024-03."),

@@ -17,10 +17,10 @@ from taxi_assets.alerts.lateness import Late, late_months
 from taxi_assets.alerts.messages import messages_of
 from taxi_assets.alerts.plan import Facts, State, dump, load, plan
 from taxi_assets.alerts.routes import Alerts, refuse_unknown_groups
+from taxi_assets.catalogs import GROUPS
 from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
-from taxi_assets.tlc.catalog import GROUPS
 from taxi_assets.tlc.trip_files import TripFiles
 
 NO_ROUTE: Final = "No route is set, so nothing is sent: set TAXI_ALERTS__ROUTES__NAME__URL."

@@ -14,8 +14,8 @@ def alert_test() -> None:
     from taxi_assets.alerts.messages import Message
     from taxi_assets.alerts.routes import alerts_of, refuse_unknown_groups
     from taxi_assets.alerts.sensor import NO_ROUTE
+    from taxi_assets.catalogs import GROUPS
     from taxi_assets.settings import Settings
-    from taxi_assets.tlc.catalog import GROUPS
 
     alerts = alerts_of(Settings.load().alerts)
     if not alerts.routes:

@@ -13,13 +13,16 @@ from taxi_assets.months import Month, parse_months
 from taxi_assets.vocabulary import Service
 
 if TYPE_CHECKING:
-    from taxi_assets.tlc.month_runs import MonthReport
+    from taxi_assets.month_reports import MonthReport
+
+# By catalog, what its files are called.
+_EXPECTED = {"tlc": "green_tripdata_2024-01.parquet", "nyctaxi": "nyctaxi_trips_2016.parquet"}
 
 
 @app.command()
 def materialize(
     months: Months,
-    catalog: Annotated[str, typer.Option(help="Family of tables.")] = "tlc",
+    catalog: Annotated[str, typer.Option(help=f"Family of tables: {', '.join(_EXPECTED)}.")] = "tlc",
     service: Annotated[list[Service] | None, typer.Option(help="Only this service; can be repeated.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, max=64, help="Months that are run at once; unless given as many as pay.")
@@ -35,8 +38,10 @@ def materialize(
 
     --missing, --failed and --stale can be combined. A month that is blocked, or not in landing, is passed by.
     """
-    if catalog != "tlc":
-        raise UsageError(f"There is no catalog '{catalog}'. There is: tlc.")
+    if catalog not in _EXPECTED:
+        raise UsageError(f"There is no catalog '{catalog}'. There are: {', '.join(_EXPECTED)}.")
+    if catalog != "tlc" and (service or missing or failed or stale):
+        raise UsageError("--service, --missing, --failed and --stale are of the catalog tlc alone.")
     parsed = parse_months(months)
     from taxi_assets import backfill
     from taxi_assets.places import landing_of
@@ -48,7 +53,10 @@ def materialize(
     reports = []
     try:
         with (out if out.is_terminal and not json_ else err).status("Looking into landing") as line:
-            planned = backfill.plan(settings, parsed, service or list(Service), only)
+            if catalog == "tlc":
+                planned = backfill.plan(settings, parsed, service or list(Service), only)
+            else:
+                planned = backfill.plan_nyctaxi(settings, parsed)
             for report in backfill.run(settings, planned, jobs, line.update):
                 reports.append(report)
                 if not json_:
@@ -63,7 +71,7 @@ def materialize(
     if not only and all(report.state == "not in landing" for report in reports):
         raise TaxiAssetsError(
             f"None of these months has a file in {landing_of(settings).root}. "
-            "Files are named like green_tripdata_2024-01.parquet."
+            f"Files are named like {_EXPECTED[catalog]}."
         )
     raise typer.Exit(FAILED if any(report.state == "failed" for report in reports) else DONE)
 

@@ -15,6 +15,7 @@ from taxi_assets.nyctaxi.gold.fact_trips import fact_trips
 from taxi_assets.nyctaxi.silver.riders import riders
 from taxi_assets.nyctaxi.silver.trips_enriched import trips_enriched
 
+NAME: Final = "nyctaxi"
 MONTH_JOB: Final = "nyctaxi_month"
 
 ASSETS: Final[tuple[dg.AssetsDefinition, ...]] = (

@@ -44,9 +44,6 @@ ASSETS: Final[tuple[dg.AssetsDefinition, ...]] = (
     nyc_taxi_daily,
 )
 
-GROUPS: Final = frozenset(group for asset in ASSETS for group in asset.group_names_by_key.values())
-"""The groups of these assets: one a layer."""
-
 
 def keys_for(services: Collection[Service]) -> list[dg.AssetKey]:
     """List the assets of a month's run for some services: their own, and those that they share with others."""

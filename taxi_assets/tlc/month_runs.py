@@ -3,45 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import dagster as dg
 
 from taxi_assets.errors import UsageError
+from taxi_assets.month_reports import MonthReport
 from taxi_assets.months import Month
-from taxi_assets.runs import CheckOutcome, run_partition
+from taxi_assets.runs import run_partition
 from taxi_assets.tlc.catalog import keys_for, run_tags
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.trip_files import ServiceMonth
 from taxi_assets.vocabulary import Service
-
-
-@dataclass(frozen=True, slots=True)
-class MonthReport:
-    """A month that is to be run, or how it ended. `services` are those of its run; without any, there is none.
-
-    Of the other services that were asked for, `blocked` says of which the month is blocked, and why.
-    """
-
-    month: str
-    state: Literal["waiting", "done", "failed", "blocked", "not in landing"]
-    services: tuple[Service, ...]
-    not_in_landing: tuple[Service, ...] = ()
-    blocked: Mapping[Service, str] = field(default_factory=dict)
-    run_id: str = ""
-    seconds: float = 0.0
-    failures: tuple[str, ...] = ()
-    checks: tuple[CheckOutcome, ...] = ()
-
-    @property
-    def checks_not_passed(self) -> tuple[CheckOutcome, ...]:
-        """The checks that failed or warned."""
-        return tuple(check for check in self.checks if not check.passed)
-
-    def failed(self, why: str) -> MonthReport:
-        """Return the report of this month as one that failed."""
-        return replace(self, state="failed", failures=(why,))
 
 
 def plan_months(
@@ -69,7 +42,7 @@ def _plan_month(
     landed: Collection[ServiceMonth],
     blocked: Mapping[ServiceMonth, str],
 ) -> MonthReport:
-    reasons = {service: blocked[service, month] for service in services if (service, month) in blocked}
+    reasons: dict[str, str] = {service: blocked[service, month] for service in services if (service, month) in blocked}
     others = [service for service in services if service not in reasons]
     present = tuple(service for service in others if (service, month) in landed)
     absent = tuple(service for service in others if service not in present)
@@ -88,13 +61,5 @@ def run_month(
     on_step: Callable[[str], None],
 ) -> MonthReport:
     """Run a month that is waiting, in this process, and report how it ended."""
-    services = planned.services
-    outcome = run_partition(job, planned.month, keys_for(services), instance, on_step, run_tags(services))
-    return replace(
-        planned,
-        state="done" if outcome.success else "failed",
-        run_id=outcome.run_id,
-        seconds=outcome.seconds,
-        failures=outcome.failures,
-        checks=outcome.checks,
-    )
+    services = [Service(service) for service in planned.services]
+    return planned.after(run_partition(job, planned.month, keys_for(services), instance, on_step, run_tags(services)))
