@@ -333,7 +333,7 @@ def test_sql_that_isnt_a_question_to_the_lake_is_refused_without_a_stack(run: Ru
 
 
 def test_metrics_are_listed_and_asked_by_their_names(run: Run) -> None:
-    assert [row["view"] for row in json.loads(run("metrics", "--json").out)] == ["tlc_daily"]
+    assert [row["view"] for row in json.loads(run("metrics", "--json").out)] == ["tlc_daily", "trips_metrics"]
     fields = {(row["kind"], row["name"]) for row in json.loads(run("metrics", "tlc_daily", "--json").out)}
     assert {("measure", "revenue"), ("dimension", "borough")} < fields
     question = ("metrics", "tlc_daily", "--measures", "trips, revenue")

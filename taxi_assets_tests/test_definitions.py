@@ -25,6 +25,11 @@ SHARED = {
     "tlc_bronze/zones", "tlc_silver/dim_zone",
     "tlc_gold/fact_trips_borough_hour", "tlc_gold/fact_top_zones", "tlc_gold/nyc_taxi_daily",
 }  # fmt: skip
+STAR = {
+    "nyctaxi_bronze/trips_raw", "nyctaxi_silver/trips_enriched", "nyctaxi_silver/trips_enriched_quarantine",
+    "nyctaxi_silver/riders", "nyctaxi_gold/dim_date", "nyctaxi_gold/dim_zone", "nyctaxi_gold/dim_time_of_day",
+    "nyctaxi_gold/dim_rider", "nyctaxi_gold/fact_trips",
+}  # fmt: skip
 SERVICES = ("yellow", "green", "fhv", "fhvhv")
 # What only the trips of some services name.
 OF_SOME = {
@@ -40,17 +45,18 @@ def of_service(service: str) -> set[str]:
 
 
 def test_the_tables_of_the_design_are_assets() -> None:
-    assert set(NAMES) == SHARED | set(OF_SOME) | {table for service in SERVICES for table in of_service(service)}
+    of_tlc = SHARED | set(OF_SOME) | {table for service in SERVICES for table in of_service(service)}
+    assert set(NAMES) == of_tlc | STAR
 
 
 @pytest.mark.parametrize("key", KEYS, ids=NAMES)
 def test_an_asset_has_all_that_the_ui_shows_of_it(key: dg.AssetKey) -> None:
     asset = GRAPH.get(key)
-    layer = key.path[0].removeprefix("tlc_")
+    catalog, _, layer = key.path[0].partition("_")
     assert asset.group_name == key.path[0]
     assert asset.owners
     assert {"delta", layer} <= asset.kinds
-    assert asset.tags["catalog"] == "tlc"
+    assert asset.tags["catalog"] == catalog
     assert asset.tags["layer"] == layer
     services = OF_SOME.get("/".join(key.path)) or [s for s in SERVICES if key.path[1].startswith(f"{s}_trips")]
     assert asset.tags.get("service") == (".".join(services) or None)
@@ -108,7 +114,8 @@ def test_the_checks_of_the_stored_tables_block_and_drift_doesnt() -> None:
     assert blocking == {
         "rows_accounted_for", "matches_contract", "unique_keys", "no_orphans_in_dim_zone", "no_orphans_in_dim_payment",
         "no_orphans_in_dim_base", "no_orphans_in_dim_license", "no_orphans_in_zones",
-        "reconciles_with_silver", "within_publish_limit",
+        "reconciles_with_silver", "within_publish_limit", "riders_are_stable", "no_collision", "one_fact_per_trip",
+        "no_orphans_in_dim_date", "no_orphans_in_dim_time_of_day", "no_orphans_in_dim_rider",
     }  # fmt: skip
 
 
@@ -119,7 +126,8 @@ def test_every_table_is_held_to_its_contract_as_stored() -> None:
 @pytest.mark.parametrize(
     ("job", "assets"),
     [
-        ("tlc_month", set(NAMES)),
+        ("tlc_month", set(NAMES) - STAR),
+        ("nyctaxi_month", STAR),
         *((f"tlc_{service}", SHARED | of_service(service)) for service in SERVICES),
     ],
 )
@@ -133,10 +141,11 @@ def test_a_job_runs_the_assets_of_its_services_with_all_their_checks_by_month(jo
     assert resolved.description
 
 
-def test_the_sensor_of_landing_starts_the_job_of_a_whole_month_and_that_of_alerts_none() -> None:
+def test_the_sensors_of_landing_start_the_job_of_a_whole_month_and_that_of_alerts_none() -> None:
     sensors = {sensor.name: sensor for sensor in defs.sensors or [] if isinstance(sensor, dg.SensorDefinition)}
-    assert sensors.keys() == {"tlc_landing", "alerts"}
+    assert sensors.keys() == {"tlc_landing", "nyctaxi_landing", "alerts"}
     assert sensors["tlc_landing"].job_name == "tlc_month"
+    assert sensors["nyctaxi_landing"].job_name == "nyctaxi_month"
     assert sensors["alerts"].targets == []
     assert {sensor.default_status for sensor in sensors.values()} == {dg.DefaultSensorStatus.STOPPED}
 

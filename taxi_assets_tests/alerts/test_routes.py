@@ -10,8 +10,8 @@ import pytest
 
 from taxi_assets.alerts.messages import Message
 from taxi_assets.alerts.routes import Alerts, refuse_unknown_groups
-from taxi_assets.errors import UsageError
 from taxi_assets.catalogs import GROUPS
+from taxi_assets.errors import UsageError
 from taxi_assets_tests.alerts.happenings import UI, route
 from taxi_assets_tests.alerts.receivers import Mailbox, Webhook, written
 
