@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO_MONTHS := 2024-01:2024-02
+STAR_MONTHS := 2016-01:2016-02
 PORT ?= 3000
 QUARANTINED := SELECT rule, count(*) FILTER (service = 'yellow') AS yellow, count(*) FILTER (service = 'green') AS green \
     FROM (SELECT 'yellow' AS service, unnest(failed_rules) AS rule FROM tlc_silver.yellow_trips_quarantine \
@@ -26,6 +27,9 @@ demo: $(READY)
 	$(BIN)/taxi-assets checks 2024-01
 	@echo "What was quarantined, by the rules that it broke; these faults were planted:"
 	@$(BIN)/taxi-assets sql "$(QUARANTINED)"
+	$(BIN)/taxi-assets sample --catalog nyctaxi $(STAR_MONTHS) --rows 10000
+	$(BIN)/taxi-assets materialize --catalog nyctaxi $(STAR_MONTHS)
+	$(BIN)/taxi-assets metrics trips_metrics --measures total_revenue,trip_count,cross_borough_share --by month,time_of_day_order,time_of_day
 	@echo "Next: make ui, and open http://127.0.0.1:$(PORT)"
 
 ui: $(READY)

@@ -89,6 +89,8 @@ def only_line(outcome: Outcome) -> str:
         (["checks", "January"], "'January' is not a month"),
         (["status", "2024-03:2024-01"], "runs backwards"),
         (["sample", "2024-00"], "There is no month 2024-00"),
+        (["sample", "--catalog", "trains", "2024-01"], "There is no catalog 'trains'. There are: tlc, nyctaxi."),
+        (["sample", "--catalog", "nyctaxi", "--service", "green", "2016-01"], "--service is of the catalog tlc alone."),
         (["fetch", "purple", "2024-01"], "There is no service 'purple'. There are: yellow, green"),
         (["fetch", "yellow"], "taxi-assets fetch yellow 2024-01:2024-06"),
         (["fetch", "zones", "2024-01"], "taxi-assets fetch zones"),
@@ -330,6 +332,14 @@ def test_sql_that_isnt_a_question_to_the_lake_is_refused_without_a_stack(run: Ru
     assert outcome.out == ""
     assert outcome.err.startswith("This SQL ")
     assert "Traceback" not in outcome.err
+
+
+def test_a_sample_of_rides_is_one_file_of_all_months_and_its_faults_are_told(run: Run, tmp_path: Path) -> None:
+    outcome = run("sample", "--catalog", "nyctaxi", "2016-01:2016-02", "--rows", "400")
+
+    assert outcome.status == 0
+    assert "800 rows; faults planted: 2 of positive_fare_amount, 4 of positive_trip_distance" in outcome.out
+    assert [path.name for path in (tmp_path / "landing").iterdir()] == ["nyctaxi_trips_sample.parquet"]
 
 
 def test_metrics_are_listed_and_asked_by_their_names(run: Run) -> None:

@@ -18,6 +18,7 @@ from taxi_assets.vocabulary import Service
 if TYPE_CHECKING:
     from taxi_assets.fetch import Fetched, Wanted
 
+_CATALOGS = ("tlc", "nyctaxi")
 _ZONES = "zones"
 _STATE_STYLES = {"fetched": "green", "unchanged": "dim", "not published": "yellow", "failed": "red"}
 
@@ -25,6 +26,7 @@ _STATE_STYLES = {"fetched": "green", "unchanged": "dim", "not published": "yello
 @app.command()
 def sample(
     months: Months,
+    catalog: Annotated[str, typer.Option(help=f"Family of tables: {', '.join(_CATALOGS)}.")] = "tlc",
     service: Annotated[
         list[Service] | None, typer.Option(help="Only this service; can be repeated. Otherwise all of that month.")
     ] = None,
@@ -32,16 +34,27 @@ def sample(
     seed: Annotated[int, typer.Option(help="Another number, other trips.")] = 0,
     landing: Annotated[Path | None, typer.Option(help="Folder to write to, instead of the setting's landing.")] = None,
 ) -> None:
-    """Write made-up months in TLC's own layout, with known faults planted, into landing."""
+    """Write made-up months in TLC's own layout, with known faults planted, into landing.
+
+    Those of the catalog nyctaxi are one file of all months, in the layout of Databricks' sample.
+    """
+    if catalog not in _CATALOGS:
+        raise UsageError(f"There is no catalog '{catalog}'. There are: {', '.join(_CATALOGS)}.")
+    if catalog != "tlc" and service:
+        raise UsageError("--service is of the catalog tlc alone.")
     from taxi_assets.sample import NOTE, services_of, write_month
     from taxi_assets.settings import Settings
 
+    parsed = parse_months(months)
     folder = landing or Path(_local(Settings.load().landing_root))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder} can't be made: {error.strerror}. Name a folder: --landing FOLDER.") from error
-    wanted = [(chosen, month) for month in parse_months(months) for chosen in service or services_of(month)]
+    if catalog != "tlc":
+        _sample_rides(folder, parsed, rows, seed)
+        return
+    wanted = [(chosen, month) for month in parsed for chosen in service or services_of(month)]
     _refuse_to_replace(folder, wanted)
     for chosen, month in wanted:
         with err.status(f"Making {rows:,} rows of {chosen} {month}"):
@@ -88,6 +101,14 @@ def fetch(
     if json_:
         show_json([dataclasses.asdict(outcomes[file.name]) for file in wanted])
     raise typer.Exit(FAILED if any(outcome.state == "failed" for outcome in outcomes.values()) else DONE)
+
+
+def _sample_rides(folder: Path, months: Sequence[Month], rows: int, seed: int) -> None:
+    from taxi_assets.sample import write_rides
+
+    planted = write_rides(folder, months, rows, seed=seed)
+    faults = ", ".join(f"{count:,} of {rule}" for rule, count in planted.counts.items())
+    out.print(f"{planted.path}: {planted.rows:,} rows; faults planted: {faults}", highlight=False)
 
 
 def _wanted(service: str, months: Sequence[str]) -> list[Wanted]:
