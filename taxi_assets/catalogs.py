@@ -6,6 +6,7 @@ from typing import Final
 
 import dagster as dg
 
+from taxi_assets.contracts import Contract, contract_of
 from taxi_assets.landing import Landing
 from taxi_assets.nyctaxi import catalog as nyctaxi
 from taxi_assets.nyctaxi import checks as nyctaxi_checks
@@ -21,3 +22,8 @@ GROUPS: Final = frozenset(group for asset in ASSETS for group in asset.group_nam
 def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
     """Make the checks of every stored table."""
     return [*tlc_checks.all_checks(landing), *nyctaxi_checks.all_checks(landing)]
+
+
+def contracts() -> list[type[Contract]]:
+    """Return the contracts of all tables, bronze first."""
+    return [contract_of("/".join(key.path)) for asset in ASSETS for key in sorted(asset.keys)]

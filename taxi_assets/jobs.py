@@ -7,9 +7,9 @@ from typing import Final
 
 import dagster as dg
 
+from taxi_assets.catalogs import contracts
 from taxi_assets.lake.maintenance import maintenance_op
 from taxi_assets.nyctaxi import catalog as nyctaxi
-from taxi_assets.readme_tables import contracts
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.vocabulary import Service
 

@@ -10,16 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from taxi_assets.catalogs import ASSETS
-from taxi_assets.contracts import Contract, Rule, contract_of
+from taxi_assets.catalogs import contracts
+from taxi_assets.contracts import Contract, Rule
 
 BEGIN: Final = "<!-- catalogue: written by python -m taxi_assets.readme_tables -->"
 END: Final = "<!-- end of catalogue -->"
-
-
-def contracts() -> list[type[Contract]]:
-    """Return the contracts of all tables, bronze first."""
-    return [contract_of("/".join(key.path)) for asset in ASSETS for key in sorted(asset.keys)]
 
 
 def render() -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from taxi_assets.catalogs import contracts
 from taxi_assets.definitions import build_defs, defs
 from taxi_assets.jobs import MAINTENANCE
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.readme_tables import contracts
 from taxi_assets.tlc.silver.green_trips import GreenTrips
 from taxi_assets.tlc.silver.yellow_trips import YellowTrips
 from taxi_assets.vocabulary import Service

@@ -27,8 +27,8 @@ def metrics(
     csv_: Annotated[bool, typer.Option("--csv", help="Write CSV.")] = False,
 ) -> None:
     """Ask a metric view: measures, defined once, by any of its dimensions."""
+    from taxi_assets.catalogs import contracts
     from taxi_assets.metrics import load_view, shipped_views
-    from taxi_assets.readme_tables import contracts
 
     if json_ and csv_:
         raise UsageError("Either --json or --csv.")

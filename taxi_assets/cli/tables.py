@@ -13,8 +13,8 @@ from taxi_assets.cli.terminal import Json, app, show
 @app.command()
 def tables(json_: Json = False) -> None:
     """List the lake's tables: rows, partitions, version, and what each holds."""
+    from taxi_assets.catalogs import contracts
     from taxi_assets.places import lake_of
-    from taxi_assets.readme_tables import contracts
     from taxi_assets.settings import Settings
 
     lake = lake_of(Settings.load(to_read=True))
@@ -44,8 +44,8 @@ def sql(
 ) -> None:
     """Ask the lake in SQL, read-only: SELECT * FROM tlc_gold.nyc_taxi_daily."""
     from taxi_assets import sql as lake_sql
+    from taxi_assets.catalogs import contracts
     from taxi_assets.places import lake_of
-    from taxi_assets.readme_tables import contracts
     from taxi_assets.settings import Settings
 
     names, rows = lake_sql.query(lake_of(Settings.load(to_read=True)), contracts(), query, as_of)

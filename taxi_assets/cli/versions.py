@@ -85,7 +85,7 @@ def restore(
 
 def _table_named(name: str) -> tuple[type[Contract], dg.PartitionsDefinition]:
     """Return the contract of a table, called as in SQL or by its asset key, and the partitions of its asset."""
-    from taxi_assets.readme_tables import contracts
+    from taxi_assets.catalogs import contracts
     from taxi_assets.tlc.partitions import MONTHS
 
     tables = {contract.stored_as().sql_name: contract for contract in contracts()}

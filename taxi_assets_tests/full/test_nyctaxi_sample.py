@@ -15,6 +15,7 @@ import duckdb
 import polars as pl
 import pytest
 
+from taxi_assets.catalogs import contracts
 from taxi_assets.contracts import Contract
 from taxi_assets.engines.spark_engine import SparkEngine
 from taxi_assets.metrics import answer, load_view, shipped_views
@@ -22,7 +23,6 @@ from taxi_assets.months import Month
 from taxi_assets.nyctaxi.bronze.trips_raw import TripsRaw
 from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched, TripsEnrichedQuarantine
-from taxi_assets.readme_tables import contracts
 from taxi_assets.settings import Settings
 from taxi_assets_tests.nyctaxi.rides import Star
 

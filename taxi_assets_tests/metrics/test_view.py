@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from taxi_assets.catalogs import contracts
 from taxi_assets.errors import UsageError
 from taxi_assets.metrics import load_view, shipped_views
-from taxi_assets.readme_tables import contracts
 from taxi_assets_tests.metrics.shops import TABLES, VIEW
 
 pytestmark = pytest.mark.fast
