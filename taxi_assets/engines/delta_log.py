@@ -38,13 +38,15 @@ _NULLS: Final = "null_count."
 class DataFile:
     """A data file of a table: its path below the table's, its rows (if the log says), and its size in bytes.
 
-    `filled` are the columns that hold a value in some row, as far as the log counts their nulls.
+    `filled` are the columns that hold a value in some row, `empty` those that hold none, as far as the log counts their
+    nulls.
     """
 
     path: str
     rows: int | None
     bytes: int
     filled: frozenset[str] = frozenset()
+    empty: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,11 @@ def files_of(table: DeltaTable, partition: Mapping[str, Any]) -> list[DataFile]:
     null_counts = {name.removeprefix(_NULLS): columns[name] for name in columns if name.startswith(_NULLS)}
     return [
         DataFile(
-            path, rows, size, frozenset(name for name, nulls in null_counts.items() if _is_less(nulls[place], rows))
+            path,
+            rows,
+            size,
+            filled=frozenset(name for name, nulls in null_counts.items() if _is_less(nulls[place], rows)),
+            empty=frozenset(name for name, nulls in null_counts.items() if rows and nulls[place] == rows),
         )
         for place, (path, rows, size) in enumerate(zip(columns["path"], counts, columns["size_bytes"], strict=True))
         if all(partition_text(columns[f"partition.{name}"][place]) == text for name, text in wanted.items())

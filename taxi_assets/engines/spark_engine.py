@@ -20,7 +20,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.arrays import ArrayFunction, over_arrow
 from taxi_assets.engines.conform import as_declared, conform, require_upsertable
-from taxi_assets.engines.delta_log import DeltaLocation, made_by, retry_on_conflict
+from taxi_assets.engines.delta_log import DeltaLocation, files_of, made_by, retry_on_conflict
 from taxi_assets.engines.engine import NO_NOTES, Members, Partition, PartitionValue, Written
 from taxi_assets.engines.polars_engine import PolarsEngine
 from taxi_assets.engines.spark_rows import flag_rows, hold
@@ -48,10 +48,15 @@ class SparkEngine:
 
     def read(self, contract: type[Contract], location: DeltaLocation, partitions: Sequence[Partition] | None) -> Frame:
         """See `Engine.read`. All that is asked of the frame is answered from one version, whoever writes meanwhile."""
-        version = location.open_stored(contract).version()
-        rows = self.session().read.format("delta").option("versionAsOf", version).load(_hadoop_uri(location))
+        table = location.open_stored(contract)
+        rows = self.session().read.format("delta").option("versionAsOf", table.version()).load(_hadoop_uri(location))
         if partitions is not None:
             rows = rows.where(" OR ".join(["false", *map(_predicate, partitions)]))
+            files = [file for partition in partitions for file in files_of(table, partition)]
+            # Spark decides what is asked of these while it plans, and neither reads nor computes for it.
+            empty = frozenset.intersection(*(file.empty for file in files)) if files else frozenset()
+            types = {field.name: field.dataType for field in rows.schema if field.name in empty}
+            rows = rows.withColumns({name: F.lit(None).cast(dtype) for name, dtype in types.items()})
         return as_declared(contract, nw.from_native(rows))
 
     def replace(
