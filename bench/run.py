@@ -148,6 +148,7 @@ def main() -> None:
             targets += both_engines(bench, options.rows)
         if options.large:
             targets += larger_months(bench, options.large_rows)
+        targets += metric_views(bench)
         targets += waiting_times(bench)
     print("\n" + "\n".join(map(str, targets)))
     missed = [target.what for target in targets if not target.met]
@@ -266,6 +267,21 @@ def larger_months(bench: Bench, rows: int) -> list[Target]:
             f"{rows / found.seconds:,.0f} rows/s, peak {found.peak_bytes / GB:.2f} GB"
         )
         targets.append(Target(f"peak memory of {rows:,} rows of {service}", found.peak_bytes / GB, 2.5, "GB"))
+    return targets
+
+
+def metric_views(bench: Bench) -> list[Target]:
+    """Time a question to the star, by month and time of day, as large as Databricks' sample and far larger."""
+    targets = []
+    for rows, limit in ((22_000, 100), (10_000_000, 500)):
+        print(f"A star of {rows:,} trips", file=sys.stderr)
+        star = bench.lake("star")
+        star.mkdir()
+        _, output = run([PYTHON, HERE / "metrics.py", star, str(rows)])
+        found = json.loads(output.splitlines()[-1])
+        compiling, asking = (1000 * found[name] for name in ("compile", "all"))
+        print(f"\n{rows:,} trips by month and time of day: {asking:.0f} ms in all, {compiling:.0f} ms to compile alone")
+        targets.append(Target(f"a metric view's answer on {rows:,} trips", asking, limit, "ms"))
     return targets
 
 

@@ -26,8 +26,8 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 import taxi_assets
+from taxi_assets.catalogs import ASSETS
 from taxi_assets.contracts import contract_of
-from taxi_assets.tlc.catalog import ASSETS
 
 WORKSPACE_YAML = Path(taxi_assets.__file__).parents[1] / "workspace.yaml"
 MINUTE = 60.0
@@ -101,7 +101,7 @@ def contents(lake: Path, months: Collection[str] = ()) -> dict[str, pl.DataFrame
     for key in sorted("/".join(key.path) for asset in ASSETS for key in asset.keys):
         if not any((lake / key / "_delta_log").glob("*.json")):
             continue
-        rows = pl.read_delta(str(lake / key)).drop("ingested_at", strict=False)
+        rows = pl.read_delta(str(lake / key)).drop("ingested_at", "_ingested_at", strict=False)
         if months and contract_of(key).stored_as().partition:
             rows = rows.filter(pl.col("source_month").is_in([first_day(month) for month in months]))
         elif months:

@@ -24,6 +24,7 @@ from taxi_assets.nyctaxi.bronze.trips_raw import TripsRaw
 from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched, TripsEnrichedQuarantine
 from taxi_assets.settings import Settings
+from taxi_assets_tests.full.processes import Home, assert_equal_contents, contents
 from taxi_assets_tests.nyctaxi.rides import Star
 
 pytestmark = pytest.mark.full
@@ -144,6 +145,15 @@ def test_trailing_revenue_is_that_of_the_seven_days_before_each_date(
     assert [(row["date"], row["trailing_7day_revenue"]) for row in found] == [
         (day, None if cents is None else Decimal(cents) / 100) for day, cents in expected
     ]
+
+
+@pytest.mark.usefixtures("spark")
+def test_spark_makes_the_same_star(star: Star, file: Path, tmp_path: Path) -> None:
+    home = Home.below(tmp_path, file.parent)
+
+    home.report("materialize", "--catalog", "nyctaxi", "2016-01:2016-02", TAXI_ENGINE="spark")
+
+    assert_equal_contents(contents(home.lake), contents(Path(star.settings.lake_root)))
 
 
 def test_keys_are_those_of_sparks_own_functions(star: Star, spark: SparkEngine, file: Path) -> None:
