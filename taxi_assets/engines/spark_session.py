@@ -53,6 +53,9 @@ _LOCAL_DEFAULTS: Final = {
     "spark.ui.enabled": "false",
 }
 
+# A JVM's command line is there for everyone on the machine to read.
+_SECRET: Final = re.compile(r"secret|password|token|credential|\bsas\b|key", re.IGNORECASE)
+
 _REASONS: Final = (
     r"Application has been killed\. Reason: (.+)$",
     r"^(?:Error occurred during initialization of VM\n)?((?:Invalid|Unrecognized|Conflicting|Multiple) .+)$",
@@ -140,12 +143,17 @@ def _local_defaults() -> dict[str, str]:
 
 
 def _start_context(settings: Mapping[str, str], log: IO[bytes]) -> None:
-    """Start the JVM, unless there is one, and the Spark context in it, with what both have to say in the log."""
+    """Start the JVM, unless there is one, and the Spark context in it, with what both have to say in the log.
+
+    Settings whose names say that they are secrets are told to the context alone, not on the JVM's command line.
+    """
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     gateway = SparkContext._gateway  # noqa: SLF001
     if gateway is None:
         _require_java()
-        gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
+        of_all = [(name, value) for name, value in settings.items() if not _SECRET.search(name)]
+        public = SparkConf(loadDefaults=False).setAll(of_all)
+        gateway = launch_gateway(public, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
     context = SparkContext(conf=conf, gateway=gateway)
     if settings["spark.master"].startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         # Workers on this machine are this Python's, not whichever `python3` is found first.

@@ -98,6 +98,24 @@ def test_without_java_what_the_process_makes_is_stored_and_the_first_step_on_spa
 
 
 @pytest.mark.usefixtures("spark")
+def test_a_secret_among_sparks_settings_is_set_and_stands_on_no_command_line(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from taxi_assets.engines.spark_session import SparkSetup
+
+setup = SparkSetup("local[1]", {"spark.hadoop.fs.s3a.secret.key": "not-for-all"}, None, Path(sys.argv[1]) / "spark.log")
+context = setup.session().sparkContext
+lines = [path.read_bytes().decode(errors="replace") for path in Path("/proc").glob("[0-9]*/cmdline")]
+print(any("org.apache.spark" in line for line in lines), any("not-for-all" in line for line in lines))
+print(context._jsc.hadoopConfiguration().get("fs.s3a.secret.key"))
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["True", "False", "not-for-all"]
+
+
+@pytest.mark.usefixtures("spark")
 def test_without_deltas_jar_and_a_way_to_it_the_error_names_the_jar_and_the_setting(home: Home, tmp_path: Path) -> None:
     conf = {"spark.jars.ivy": str(tmp_path / "empty-cache")}
 
