@@ -5,7 +5,7 @@ and compile.py makes of a question the SQL for DuckDB or Spark, and answer.py as
 """
 
 from taxi_assets.metrics.answer import answer
-from taxi_assets.metrics.compile import compile_query
+from taxi_assets.metrics.compile import compile_checks, compile_query
 from taxi_assets.metrics.view import MetricView, load_view, shipped_views
 
-__all__ = ["MetricView", "answer", "compile_query", "load_view", "shipped_views"]
+__all__ = ["MetricView", "answer", "compile_checks", "compile_query", "load_view", "shipped_views"]

@@ -7,8 +7,9 @@ from typing import Any
 
 from taxi_assets import sql
 from taxi_assets.contracts import Contract
+from taxi_assets.errors import UsageError
 from taxi_assets.lake.lake import Lake
-from taxi_assets.metrics.compile import compile_query
+from taxi_assets.metrics.compile import compile_checks, compile_query
 from taxi_assets.metrics.view import MetricView
 
 
@@ -25,6 +26,9 @@ def answer(
     `tables` are the lake's, by their names in SQL. Raises UsageError for a question that can't be answered.
     """
     statement = compile_query(view, measures, by, where)
+    for says, check in compile_checks(view, measures, by, where).items():
+        if sql.query(lake, tables.values(), check)[1]:
+            raise UsageError(says)
     needed = [tables[name] for name in dict.fromkeys([view.source, *(join.source for join in view.joins)])]
     names, rows = sql.query(lake, needed, statement)
     return [dict(zip(names, row, strict=True)) for row in rows]

@@ -10,7 +10,7 @@ from sqlglot import exp
 from taxi_assets.metrics.expressions import in_order, named
 from taxi_assets.metrics.question import Question
 from taxi_assets.metrics.view import MetricView
-from taxi_assets.metrics.windows import over_windows
+from taxi_assets.metrics.windows import assumptions, over_windows
 
 Dialect = Literal["duckdb", "spark"]
 
@@ -32,6 +32,22 @@ def compile_query(
     question = Question.of(view, measures, by, where)
     has_windows = any(measure.windowed for measure in question.measures.values())
     return (over_windows if has_windows else _in_one_pass)(question).sql(dialect)
+
+
+def compile_checks(
+    view: MetricView,
+    measures: Sequence[str],
+    by: Sequence[str] = (),
+    where: str | None = None,
+    *,
+    dialect: Dialect = "duckdb",
+) -> dict[str, str]:
+    """Write what is to be asked before a question: SQL by what is to be said, should it find a row.
+
+    Then the question's answer would be wrong: a dimension doesn't follow from the one that orders a window.
+    """
+    question = Question.of(view, measures, by, where)
+    return {says: query.sql(dialect) for says, query in assumptions(question).items()}
 
 
 def _in_one_pass(question: Question) -> exp.Select:

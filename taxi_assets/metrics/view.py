@@ -1,7 +1,7 @@
 """A metric view as it is written: Databricks' YAML 1.1, read with the line of each field, so that errors name it.
 
-What this project can't compute is refused here, field by field, instead of being passed over: a view that loads means
-the same as in Databricks. The reference is docs.databricks.com, "Metric view YAML syntax reference".
+What this project can't compute is refused here, field by field, instead of being passed over. The reference is
+docs.databricks.com, "Metric view YAML syntax reference".
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from sqlglot import exp
 
-from taxi_assets.errors import UsageError
+from taxi_assets.errors import UsageError, first_line
 from taxi_assets.metrics.expressions import (
     SOURCE,
     Columns,
@@ -159,6 +159,8 @@ def load_view(path: Path, tables: Mapping[str, Columns] | None = None) -> Metric
     except MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise UsageError(f"{path.name}{line}: this is no YAML: {error.problem}.") from None
+    except (YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path.name}: this is no YAML: {first_line(error).rstrip('.')}.") from None
     try:
         view = MetricView.model_validate(document)
     except ValidationError as error:

@@ -14,7 +14,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from taxi_assets.errors import UsageError
-from taxi_assets.metrics.expressions import SOURCE, column, columns_of, in_order, named, with_measures
+from taxi_assets.metrics.expressions import DATABRICKS, SOURCE, column, columns_of, in_order, named, with_measures
 from taxi_assets.metrics.question import Question
 from taxi_assets.metrics.view import MetricView, Window
 
@@ -161,14 +161,48 @@ def _picking(question: Question, order: str) -> list[exp.Expr]:
     return picking
 
 
+def assumptions(question: Question) -> dict[str, exp.Select]:
+    """Return what a question over windows takes for granted: in words why it can't be answered, if a query finds a row.
+
+    That a column of a joined table follows from the one that orders a window can't be told from the view.
+    """
+    view, found = question.view, {}
+    orders = {view.measure(name).window[0].order for name, one in question.measures.items() if one.windowed}
+    used = [*question.dimensions.values(), *(one for part in question.conditions for one in columns_of(part))]
+    for order in sorted(orders):
+        ordering = view.dimension_expressions[order]
+        for one in used:
+            if _is_of(one, ordering) or not _is_beside(one, ordering):
+                continue
+            (join,) = (join for join in view.joins if join.name == next(columns_of(one)).table)
+            of_one = exp.Count(this=exp.Distinct(expressions=[one.copy()]))
+            query = exp.select("1").from_(exp.alias_(exp.to_table(join.source), join.name, table=True, quoted=True))
+            query = query.group_by(ordering.copy()).having(of_one > 1).limit(1)
+            name = one.sql(DATABRICKS)
+            says = f"{name} doesn't follow from {order}, which orders a window: {join.source} has several for one."
+            found[f"{says} Ask without it."] = query
+    return found
+
+
 def _follows(view: MetricView, expression: exp.Expr, order: str) -> bool:
     """Whether an expression is known once the dimension that orders a window is.
 
-    It is, where it is of the same columns, and where both are of one joined table, whose row the dimension stands for.
+    It is, where it is made of that dimension alone, and where both are of one joined table, whose row the dimension is
+    taken to stand for; see `assumptions`.
     """
-    theirs, its = set(columns_of(expression)), set(columns_of(view.dimension_expressions[order]))
-    tables = {one.table for one in theirs | its}
-    return theirs <= its or (len(tables) == 1 and SOURCE not in tables)
+    ordering = view.dimension_expressions[order]
+    return _is_of(expression, ordering) or _is_beside(expression, ordering)
+
+
+def _is_of(expression: exp.Expr, ordering: exp.Expr) -> bool:
+    left = expression.copy().transform(lambda node: exp.null() if node.unnest() == ordering else node)
+    return not any(columns_of(left))
+
+
+def _is_beside(expression: exp.Expr, ordering: exp.Expr) -> bool:
+    tables = {one.table for one in columns_of(expression, ordering)}
+    # What the other is made of is finer, and doesn't follow from it.
+    return len(tables) == 1 and SOURCE not in tables and not _is_of(ordering, expression)
 
 
 def _in_window(window: Window, value: exp.Column, at: exp.Column) -> exp.Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import date, timedelta
 from itertools import chain, combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,6 +127,36 @@ def test_a_window_holds_the_rows_around_the_date_of_a_group_and_else_like_it(
 
     assert len(answered) == len(expected)
     assert keyed(answered, by, WINDOWS) == expected
+
+
+@pytest.fixture(scope="module")
+def by_month(tmp_path_factory: pytest.TempPathFactory) -> MetricView:
+    """Return the view with windows that are ordered by what is coarser than a day."""
+    path = tmp_path_factory.mktemp("by-month") / "shops.yaml"
+    path.write_text(VIEW.replace("order: date", "order: month").replace("7 day", "1 month"), encoding="utf-8")
+    return load_view(path)
+
+
+def test_a_finer_dimension_than_the_one_that_orders_a_window_is_one_of_those_to_be_alike(
+    lake: Lake, by_month: MetricView
+) -> None:
+    by_day = answer(lake, TABLES, by_month, ["of_the_day"], ["date"])
+
+    assert [row["of_the_day"] for row in by_day] == [
+        total(of, "amount") for _, of in sorted(grouped(sold(), ("date",)).items())
+    ]
+
+
+def test_a_column_beside_the_one_that_orders_a_window_is_refused_where_it_doesnt_follow_from_it(
+    lake: Lake, tmp_path: Path
+) -> None:
+    text = VIEW.replace("order: date", "order: is_weekend")
+    (tmp_path / "shops.yaml").write_text(text, encoding="utf-8")
+    view = load_view(tmp_path / "shops.yaml")
+
+    assert answer(lake, TABLES, view, ["of_the_day"], ["is_weekend"])
+    with pytest.raises(UsageError, match=r"`days`.`date` doesn't follow from is_weekend, .* shops.days has several"):
+        answer(lake, TABLES, view, ["of_the_day"], ["date"])
 
 
 def test_a_measure_of_windowed_measures_is_made_of_their_values(lake: Lake, view: MetricView) -> None:

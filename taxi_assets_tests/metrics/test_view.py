@@ -52,6 +52,7 @@ def line_of(text: str, part: str) -> int:
         ("expr: places.city", "exp: places.city", "dimensions.city.expr", "missing"),
         ("expr: COUNT(*)", "expr: amount", "measures.sales.expr", "a measure aggregates"),
         ("expr: COUNT(*)", "expr: SUM(amount) OVER ()", "measures.sales.expr", "isn't supported"),
+        ("expr: COUNT(*)", "expr: SUM(amount); DROP TABLE x", "measures.sales.expr", "isn't supported"),
         ("expr: COUNT(*)", "expr: SUM((SELECT 1))", "measures.sales.expr", "isn't supported"),
         (
             "MEASURE(pieces)",
@@ -97,6 +98,14 @@ def test_what_is_wrong_with_a_view_is_said_with_its_line_and_field(
 )
 def test_what_is_no_view_at_all_is_said_so(tmp_path: Path, text: str, says: str) -> None:
     assert says in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize("content", [b"a: \x07b", b"\xff\xfe"])
+def test_a_file_of_no_text_is_said_to_be_no_yaml(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "shops.yaml").write_bytes(content)
+
+    with pytest.raises(UsageError, match=r"shops.yaml: this is no YAML"):
+        load_view(tmp_path / "shops.yaml")
 
 
 def test_a_file_that_cant_be_read_is_said_so(tmp_path: Path) -> None:
