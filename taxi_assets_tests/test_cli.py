@@ -342,6 +342,15 @@ def test_a_sample_of_rides_is_one_file_of_all_months_and_its_faults_are_told(run
     assert [path.name for path in (tmp_path / "landing").iterdir()] == ["nyctaxi_trips_sample.parquet"]
 
 
+def test_a_sample_of_rides_isnt_put_beside_real_ones(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "landing" / "nyctaxi_trips_2016.parquet").write_bytes(b"real")
+
+    outcome = run("sample", "--catalog", "nyctaxi", "2016-01", "--rows", "10")
+
+    assert outcome.status == 2
+    assert "nyctaxi_trips_2016.parquet, which is no sample" in only_line(outcome)
+
+
 def test_metrics_are_listed_and_asked_by_their_names(run: Run) -> None:
     assert [row["view"] for row in json.loads(run("metrics", "--json").out)] == ["tlc_daily", "trips_metrics"]
     fields = {(row["kind"], row["name"]) for row in json.loads(run("metrics", "tlc_daily", "--json").out)}

@@ -104,8 +104,12 @@ def fetch(
 
 
 def _sample_rides(folder: Path, months: Sequence[Month], rows: int, seed: int) -> None:
-    from taxi_assets.sample import write_rides
+    from taxi_assets.sample import RIDES_FILE, write_rides
 
+    others = sorted(path.name for path in folder.glob("nyctaxi_trips*") if path.name != RIDES_FILE)
+    if others:
+        # All such files are one set of trips.
+        raise UsageError(f"{folder} holds {', '.join(others)}, which is no sample. Nothing was written; name another.")
     planted = write_rides(folder, months, rows, seed=seed)
     faults = ", ".join(f"{count:,} of {rule}" for rule, count in planted.counts.items())
     out.print(f"{planted.path}: {planted.rows:,} rows; faults planted: {faults}", highlight=False)

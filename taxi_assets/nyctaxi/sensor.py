@@ -20,8 +20,11 @@ from taxi_assets.nyctaxi.bronze.trips_raw import SOURCE_FILES, TripsRaw
 from taxi_assets.nyctaxi.catalog import MONTH_JOB
 from taxi_assets.nyctaxi.trip_files import TripFile, trip_files
 
-MOST_RUNS_A_TICK: Final = 24
-"""Months requested by one tick; the rest follow with the next ticks."""
+MOST_RUNS_A_TICK: Final = 8
+"""Months requested by one tick; the rest follow with the next ticks.
+
+A tick lasts until its runs are queued, which takes SQLite 1 s of a core for each (sensors.py): it stays under 10 s.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Known:
     @classmethod
     def load(cls, cursor: str | None) -> "Known":
         """Read a cursor; nothing is known without one."""
-        if cursor is None:
+        if not cursor:
             return cls()
         files, waiting, requested = json.loads(cursor)
         return cls(
@@ -66,7 +69,9 @@ def plan(
     is_stored: Callable[[Month, list[str]], bool],
     most: int = MOST_RUNS_A_TICK,
 ) -> Plan:
-    """Decide which months to request: those that a new or rewritten file holds, or held before.
+    """Decide which months to request: those that a new or rewritten file holds, or that one held which is so no longer.
+
+    A month that no file holds any longer can't be run: what is stored of it stays, which is said once.
 
     `months_of` looks into a file, which may raise LandingError. `is_stored` says whether a month was made of files of
     just these versions; a month that was isn't requested. A month that is requested again has another run key.
@@ -84,10 +89,18 @@ def plan(
             months = tuple(months_of(trip_file))
         except LandingError as error:
             messages.append(str(error))
+            if before is not None:
+                files[path] = before
             continue
         files[path] = (version, months)
         changed |= {*months, *(before[1] if before else ())}
+    gone = known.files.keys() - files.keys()
+    changed |= {month for path in gone for month in known.files[path][1]}
     versions = {month: [version for version, months in files.values() if month in months] for month in changed}
+    messages += [
+        f"No file in landing holds {month} any longer; what is stored of it stays."
+        for month in sorted(month for month in changed if not versions[month])
+    ]
     fresh = sorted(month for month in changed if versions[month] and not is_stored(month, versions[month]))
     now, later = fresh[:most], tuple(fresh[most:])
     requests = tuple((month, f"{month}|{known.requested + number}") for number, month in enumerate(now, start=1))

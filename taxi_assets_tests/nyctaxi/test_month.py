@@ -23,7 +23,7 @@ from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched, TripsEnrichedQuarantine
 from taxi_assets.nyctaxi.trip_files import trip_files
 from taxi_assets.places import landing_of
-from taxi_assets_tests.nyctaxi.rides import MONTH, Star, ride, rides
+from taxi_assets_tests.nyctaxi.rides import MONTH, SCHEMA, Star, ride, rides
 
 pytestmark = pytest.mark.fast
 
@@ -96,6 +96,26 @@ def test_identical_rows_share_a_key_and_are_counted(star: Star) -> None:
     assert result.success
     assert check.metadata["rows_failing"].value == 3
     assert star.table(FactTrips).height == 2
+
+
+def test_rows_that_differ_in_what_is_no_number_are_both_kept(star: Star) -> None:
+    zips = [*["10001"] * 4, "abc", "def"]
+    rows = pl.DataFrame([*rides(4), ride(), ride()], schema=SCHEMA).with_columns(pickup_zip=pl.Series(zips))
+    rows.write_csv(Path(star.settings.landing_root) / "nyctaxi_trips.csv")
+
+    assert not_passed(star.run()) == {"values_fit_their_types"}
+
+    assert star.table(TripsRaw)["trip_key"].n_unique() == 6
+    assert star.table(TripsEnrichedQuarantine).height == 2
+
+
+def test_rows_that_share_a_key_though_they_differ_are_told_and_not_lost_silently(star: Star) -> None:
+    star.land([ride(pickup_zip=10001, dropoff_zip=None), ride(pickup_zip=None, dropoff_zip=10001)])
+
+    (check,) = (one for one in star.run().get_asset_check_evaluations() if one.check_name == "rows_accounted_for")
+
+    assert not check.passed
+    assert "2 rows in the files, 2 of them different; 1 stored. Rows that lack a value" in str(check.description)
 
 
 def test_a_file_of_several_months_is_run_month_by_month_in_any_order(star: Star) -> None:

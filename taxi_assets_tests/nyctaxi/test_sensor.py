@@ -53,6 +53,27 @@ def test_a_rewritten_file_requests_the_months_that_it_holds_and_held_and_others_
     assert months(planned({"a": "3", "b": "2"}, before)) == [FEBRUARY, MARCH]
 
 
+def test_a_file_that_leaves_requests_what_others_hold_and_is_told_of_where_none_does() -> None:
+    before = planned({"a": "12", "b": "2"}, Known()).known
+    after = planned({"b": "2"}, before)
+
+    assert months(after) == [FEBRUARY]
+    assert after.messages == ("No file in landing holds 2016-01 any longer; what is stored of it stays.",)
+    assert planned({"b": "2"}, after.known).messages == ()
+
+
+def test_what_a_file_held_isnt_forgotten_while_it_cant_be_read() -> None:
+    before = planned({"a": "12", "b": "2"}, Known()).known
+    broken = planned({"a": "broken", "b": "2"}, before)
+
+    assert months(broken) == []
+    assert months(planned({"a": "1", "b": "2"}, broken.known)) == [JANUARY, FEBRUARY]
+
+
+def test_an_empty_cursor_knows_nothing() -> None:
+    assert Known.load("") == Known.load(None) == Known()
+
+
 def test_bytes_that_come_back_are_requested_under_another_key() -> None:
     first = planned({"a": "1"}, Known())
     second = planned({"a": "2"}, first.known)

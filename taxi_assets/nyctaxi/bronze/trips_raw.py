@@ -41,7 +41,8 @@ class TripsRaw(
     pickup_zip: Int32 = column()
     dropoff_zip: Int32 = column()
     trip_key: String = column(
-        "SHA-256 of the six values' texts with | between: Spark's sha2(concat_ws(...), 256).", required=True
+        "SHA-256 of the six values' texts with | between: Spark's sha2(concat_ws(...), 256); and of what is rescued.",
+        required=True,
     )
     first_seen_at: LocalTime = column("When the row was first seen, UTC.", required=True, alias="_ingested_at")
     source_file: String = column("Path of the file below landing's root.", required=True)
@@ -70,7 +71,8 @@ def read_trips(landing: Landing, month: Month) -> tuple[Frame, list[str]]:
             f".csv.gz); there are: {there}."
         )
     rows = nw.concat(found, how="vertical")
-    return engine_of(rows).with_digest(rows, "trip_key", TRIP_COLUMNS), versions
+    # Where nothing had to be rescued it adds nothing: nulls are passed over.
+    return engine_of(rows).with_digest(rows, "trip_key", (*TRIP_COLUMNS, RESCUED)), versions
 
 
 def each_once(rows: Frame, known: Frame | None, now: datetime) -> Frame:
@@ -102,6 +104,8 @@ def all_rows_read(landing: Landing) -> StoredCheck:
         in_files, different = _counts(landing, Month.parse(stored.key))
         count = stored.count(TripsRaw)
         says = f"{in_files:,} rows in the files, {different:,} of them different; {count:,} stored."
+        if different > count:
+            says += " Rows that lack a value can share a key, though they differ: complete them, or take them out."
         return Finding(different == count, says, {"rows_in_files": in_files, "different": different, "stored": count})
 
     return StoredCheck("rows_accounted_for", TripsRaw, "Each row of the files is stored, identical ones once.", find)
@@ -123,4 +127,4 @@ def no_identical_rows(landing: Landing) -> StoredCheck:
 def _counts(landing: Landing, month: Month) -> tuple[int, int]:
     rows, _ = read_trips(landing, month)
     in_files = rows.select(nw.len()).collect().item()
-    return int(in_files), int(rows.select(*TRIP_COLUMNS).unique().select(nw.len()).collect().item())
+    return int(in_files), int(rows.select(*TRIP_COLUMNS, RESCUED).unique().select(nw.len()).collect().item())
