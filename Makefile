@@ -17,9 +17,12 @@ READY := $(if $(filter spark,$(TAXI_ENGINE)),.venv/spark,.venv/installed)
 
 .PHONY: demo ui test fast lint bench drill clean
 
-# On folders of its own, whatever is exported: made-up months must not get between real ones.
+# On folders of its own, whatever is exported: made-up months must not get between real ones, nor their runs.
 demo: export TAXI_LANDING_ROOT := $(CURDIR)/data/landing
 demo: export TAXI_LAKE_ROOT := $(CURDIR)/data/lake
+demo: export TAXI_LANDING_STORAGE__PROVIDER := local
+demo: export TAXI_LAKE_STORAGE__PROVIDER := local
+demo: override export DAGSTER_HOME := $(CURDIR)/data/dagster
 demo: $(READY)
 	$(BIN)/taxi-assets sample --service yellow --service green $(DEMO_MONTHS)
 	$(BIN)/taxi-assets materialize --service yellow --service green $(DEMO_MONTHS)
