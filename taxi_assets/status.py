@@ -152,11 +152,7 @@ def draw(
 ) -> Picture:
     """Draw the picture of some months; of `months_to_show`, if none is named."""
     today = datetime.now(UTC).date()
-    stored = {
-        (service, Month.of(date.fromisoformat(first_day)))
-        for service, contract in SILVER_TRIPS.items()
-        for (first_day,) in map(dict.values, lake.location(contract).stored_partitions())
-    }
+    stored = stored_months(lake)
     months = months or months_to_show((month for _, month in (*landed.by_month, *stored)), today)
     wanted = [(service, month) for month in months for service in Service]
     states = latest_states(instance, checks, [str(month) for month in months])
@@ -169,6 +165,15 @@ def draw(
         checks_not_passed=_not_passed(states),
     )
     return Picture(months, {(service, month): cell_of(facts, service, month, today) for service, month in wanted})
+
+
+def stored_months(lake: Lake) -> set[ServiceMonth]:
+    """Return the months that stand in silver."""
+    return {
+        (service, Month.of(date.fromisoformat(first_day)))
+        for service, contract in SILVER_TRIPS.items()
+        for (first_day,) in map(dict.values, lake.location(contract).stored_partitions())
+    }
 
 
 def as_markdown(picture: Picture) -> str:

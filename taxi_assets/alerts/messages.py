@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple
 
 from taxi_assets.alerts.facts import Batch, CheckFact, RunFact, Severity, TickFact
-from taxi_assets.alerts.lateness import Late
+from taxi_assets.alerts.lateness import Late, table_of
 
 FEW: Final = 5
 """So many notices are told in full in one message; more are a digest."""
@@ -164,12 +164,13 @@ def of_tick(tick: TickFact, ui: str) -> Told:
 
 def of_late(late: Late) -> Told:
     """Say which month is missing, and how to come by it."""
-    says = f"{late.month} of {late.service} should be stored by now: TLC publishes a month about two months after it."
+    service, month = late.service_month
+    says = f"{month} of {service} should be stored by now: TLC publishes a month about two months after it."
     if late.landed:
-        do = f"its file stands in landing: taxi-assets materialize --service {late.service} {late.month}"
+        do = f"its file stands in landing: taxi-assets materialize --service {service} {month}"
     else:
-        do = f"taxi-assets fetch {late.service} {late.month}; if it says 'not published', TLC is late"
-    return Told(says, f"WARNING: {late.table}: {says}\nWhat to do: {do}")
+        do = f"taxi-assets fetch {service} {month}; if it says 'not published', TLC is late"
+    return Told(says, f"WARNING: {table_of(service)}: {says}\nWhat to do: {do}")
 
 
 def messages_of(notices: Collection[Notice], ui: str) -> Iterator[tuple[Message, list[Notice]]]:

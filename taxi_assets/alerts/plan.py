@@ -15,9 +15,10 @@ import dagster as dg
 
 from taxi_assets.alerts import messages
 from taxi_assets.alerts.facts import Batch, RunFact, Severity, TickFact
-from taxi_assets.alerts.lateness import Late
+from taxi_assets.alerts.lateness import Lateness, table_of
 from taxi_assets.alerts.messages import FEW, Kind, Notice, Subject
 from taxi_assets.alerts.routes import Route
+from taxi_assets.tlc.trip_files import ServiceMonth
 
 LONGEST_WAIT: Final = 15 * 60.0
 """Seconds after which what belongs to a backfill is told, though more of its runs are to end."""
@@ -27,12 +28,12 @@ LOOK_BACK: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What has happened since the last look. `late` are all services whose next month is late; None: it isn't known."""
+    """What has happened since the last look. `lateness` is how it is now; None: it isn't known."""
 
     now: float
     runs: Sequence[RunFact] = ()
     ticks: Sequence[TickFact] = ()
-    late: Collection[Late] | None = None
+    lateness: Lateness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,8 @@ def plan(facts: Facts, state: State, routes: Iterable[Route], ui: str) -> State:
             told.failed(subject, Severity.ERROR, messages.of_tick(tick, ui))
         else:
             told.well(subject, f"The {tick.kind} {tick.name} ticks again.")
-    if facts.late is not None:
-        _tell_of_lateness(told, facts.late)
+    if facts.lateness is not None:
+        _tell_of_lateness(told, facts.lateness)
     places = {**state.recent, **{run.run_id: run.place for run in facts.runs}}
     place = max([state.place, *(run.place for run in facts.runs)])
     after = replace(
@@ -187,9 +188,16 @@ def _tell_of_run(told: _Told, run: RunFact, ui: str) -> None:
                 told.well(subject, says, link, run.batch)
 
 
-def _tell_of_lateness(told: _Told, late: Collection[Late]) -> None:
-    subjects = {Subject(Kind.LATE, one.table, str(one.month), ""): one for one in late}
-    for subject in [one for one in told.open if one.kind is Kind.LATE and one not in subjects]:
+def _tell_of_lateness(told: _Told, lateness: Lateness) -> None:
+    for subject in map(_lateness_of, lateness.stored):
         told.well(subject, f"{subject.what} has {subject.month}.")
-    for subject, one in subjects.items():
-        told.failed(subject, Severity.WARNING, messages.of_late(one))
+    for subject in map(_lateness_of, lateness.blocked):
+        # It isn't there, and nobody waits for it any more: neither late nor well.
+        told.open.pop(subject, None)
+    for late in lateness.late:
+        told.failed(_lateness_of(late.service_month), Severity.WARNING, messages.of_late(late))
+
+
+def _lateness_of(service_month: ServiceMonth) -> Subject:
+    service, month = service_month
+    return Subject(Kind.LATE, table_of(service), str(month), "")

@@ -6,14 +6,13 @@ It is stored when the tick ends: should the process die before, what was sent is
 # Without postponed annotations, which Dagster doesn't resolve for `context`.
 
 import time
-from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Final
 
 import dagster as dg
 
 from taxi_assets.alerts.facts import ended_runs, ended_ticks, going_on, last_place
-from taxi_assets.alerts.lateness import Late, late_months
+from taxi_assets.alerts.lateness import Lateness, lateness
 from taxi_assets.alerts.messages import messages_of
 from taxi_assets.alerts.plan import Facts, State, dump, load, plan
 from taxi_assets.alerts.routes import Alerts, refuse_unknown_groups
@@ -21,6 +20,8 @@ from taxi_assets.catalogs import GROUPS
 from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
+from taxi_assets.status import stored_months
+from taxi_assets.tlc.blocked_months import blocked_months
 from taxi_assets.tlc.trip_files import TripFiles
 
 NO_ROUTE: Final = "No route is set, so nothing is sent: set TAXI_ALERTS__ROUTES__NAME__URL."
@@ -52,7 +53,7 @@ def alerts_sensor(
         now=time.time(),
         runs=ended_runs(context.instance, state.look_from, state.recent),
         ticks=ended_ticks(context.instance, state.ticks),
-        late=_late(context, landing, lake),
+        lateness=_lateness(context, landing, lake),
     )
     state, says = _send(context, alerts, plan(facts, state, alerts.routes, alerts.ui), facts.now)
     return dg.SensorResult(skip_reason=says, cursor=dump(state))
@@ -74,9 +75,10 @@ def _send(context: dg.SensorEvaluationContext, alerts: Alerts, state: State, now
     return state, f"{sent} messages sent; {f'waiting: {left}' if left else 'nothing is waiting'}."
 
 
-def _late(context: dg.SensorEvaluationContext, landing: Landing, lake: Lake) -> Collection[Late] | None:
+def _lateness(context: dg.SensorEvaluationContext, landing: Landing, lake: Lake) -> Lateness | None:
     try:
-        return late_months(lake, TripFiles.of(landing.files()), datetime.now(UTC).date())
+        landed, today = TripFiles.of(landing.files()), datetime.now(UTC).date()
+        return lateness(stored_months(lake), landed, blocked_months(landing), today)
     except TaxiAssetsError as error:
         # A landing that can't be listed is no reason to keep other alerts back.
         context.log.warning("Which months are late isn't known: %s", error)

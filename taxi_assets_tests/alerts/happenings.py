@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from taxi_assets.alerts.facts import CheckFact, RunFact, Severity, TickFact
-from taxi_assets.alerts.lateness import Late
+from taxi_assets.alerts.lateness import Late, Lateness
 from taxi_assets.alerts.plan import Facts, State, plan
 from taxi_assets.alerts.routes import Route
 from taxi_assets.months import Month
@@ -67,8 +67,13 @@ def tick(*, failed: bool, at: float = 1.0, name: str = "tlc_landing") -> TickFac
     return TickFact(name, "sensor", at, failed, "Landing can't be listed." if failed else "")
 
 
-def late(month: str, *, landed: bool = False) -> Late:
-    return Late(Service.GREEN, GREEN, Month.parse(month), landed)
+def lateness(*late: str, landed: bool = False, stored: Iterable[str] = (), blocked: Iterable[str] = ()) -> Lateness:
+    """Return which of green's months are late, stored and blocked."""
+
+    def months(texts: Iterable[str]) -> list[tuple[Service, Month]]:
+        return [(Service.GREEN, Month.parse(text)) for text in texts]
+
+    return Lateness([Late(one, landed) for one in months(late)], months(stored), months(blocked))
 
 
 def after(state: State, *happened: RunFact | TickFact, routes: Iterable[Route] = (ALL,), now: float = 0.0) -> State:

@@ -15,7 +15,7 @@ from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
 from taxi_assets.alerts import plan
 from taxi_assets.alerts.facts import ended_runs, last_place
-from taxi_assets.alerts.lateness import late_months
+from taxi_assets.alerts.lateness import lateness
 from taxi_assets.alerts.routes import Alerts, Route
 from taxi_assets.alerts.sensor import NO_ROUTE, alerts_sensor
 from taxi_assets.definitions import build_defs
@@ -23,6 +23,8 @@ from taxi_assets.instance import open_instance
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
 from taxi_assets.settings import Settings
+from taxi_assets.status import stored_months
+from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.trip_files import TripFiles
 from taxi_assets.vocabulary import Service
@@ -257,10 +259,17 @@ def test_a_month_that_was_late_and_is_stored_is_told_and_the_next_one_is_late(wa
 def test_a_month_is_late_two_months_after_its_end_and_services_that_store_nothing_have_none(watch: Watch) -> None:
     def late(today: date) -> list[tuple[Service, str]]:
         landed = TripFiles.of(landing_of(watch.workspace.settings).files())
-        return [(one.service, str(one.month)) for one in late_months(watch.workspace.lake, landed, today)]
+        found = lateness(stored_months(watch.workspace.lake), landed, (), today).late
+        return [(service, str(month)) for service, month in (one.service_month for one in found)]
 
     assert late(date(2024, 4, 30)) == []
     assert late(date(2024, 5, 1)) == late(date(2026, 11, 30)) == [(Service.GREEN, "2024-02")]
+
+
+def test_a_late_month_that_is_blocked_is_followed_by_the_next_one(watch: Watch) -> None:
+    (watch.workspace.landing / BLOCKED_MONTHS).write_text("green 2024-02 Fares are in cents.")
+    watch.tick()
+    assert watch.webhook.titles == [f"[warning] {GREEN} 2024-03: late"]
 
 
 # Many runs

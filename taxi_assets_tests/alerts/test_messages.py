@@ -8,7 +8,19 @@ from taxi_assets.alerts import messages
 from taxi_assets.alerts.facts import Severity
 from taxi_assets.alerts.messages import Message, messages_of, printable
 from taxi_assets.alerts.plan import Facts, State, plan
-from taxi_assets_tests.alerts.happenings import ALL, EMPTY, GOLD, GREEN, UI, after, check, failed_run, late, run, tick
+from taxi_assets_tests.alerts.happenings import (
+    ALL,
+    EMPTY,
+    GOLD,
+    GREEN,
+    UI,
+    after,
+    check,
+    failed_run,
+    lateness,
+    run,
+    tick,
+)
 
 pytestmark = pytest.mark.fast
 
@@ -85,7 +97,7 @@ def test_a_sensor_names_itself_its_cause_and_where_its_ticks_are() -> None:
     [(False, "taxi-assets fetch green 2024-02"), (True, "taxi-assets materialize --service green 2024-02")],
 )
 def test_a_late_month_says_how_to_come_by_it(landed: bool, do: str) -> None:  # noqa: FBT001
-    message = sent(plan(Facts(0.0, late=[late("2024-02", landed=landed)]), EMPTY, [ALL], UI))
+    message = sent(plan(Facts(0.0, lateness=lateness("2024-02", landed=landed)), EMPTY, [ALL], UI))
     assert message.title == f"[warning] {GREEN} 2024-02: late"
     assert do in message.body
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxi_assets.alerts.facts import Severity
+from taxi_assets.alerts.lateness import Lateness
 from taxi_assets.alerts.messages import FEW, messages_of
 from taxi_assets.alerts.plan import LONGEST_WAIT, LOOK_BACK, Facts, State, dump, load, plan
 from taxi_assets_tests.alerts.happenings import (
@@ -24,7 +25,7 @@ from taxi_assets_tests.alerts.happenings import (
     all_sent,
     check,
     failed_run,
-    late,
+    lateness,
     route,
     run,
     tick,
@@ -176,21 +177,41 @@ def test_a_sensor_that_fails_tick_after_tick_is_told_once_and_once_more_when_it_
     assert state.ticks == {"tlc_landing": 5.0}
 
 
+def looked(state: State, found: Lateness | None) -> State:
+    """Return what is known after a look at what is late."""
+    return plan(Facts(0.0, lateness=found), state, [ALL], UI)
+
+
 def test_a_late_month_is_told_once_until_it_is_stored_and_then_the_next_one() -> None:
-    state = plan(Facts(0.0, late=[late("2024-02")]), EMPTY, [ALL], UI)
+    state = looked(EMPTY, lateness("2024-02"))
     assert told(state) == ["late warning"]
-    state = plan(Facts(0.0, late=[late("2024-02", landed=True)]), all_sent(state), [ALL], UI)
+    state = looked(all_sent(state), lateness("2024-02", landed=True))
     assert told(state) == []
-    state = plan(Facts(0.0, late=[late("2024-03")]), state, [ALL], UI)
+    state = looked(state, lateness("2024-03", stored=["2024-02"]))
     assert told(state) == ["late well", "late warning"]
-    assert told(plan(Facts(0.0, late=[]), all_sent(state), [ALL], UI)) == ["late well"]
+    assert told(looked(all_sent(state), lateness(stored=["2024-02", "2024-03"]))) == ["late well"]
+
+
+def test_a_late_month_isnt_over_because_a_later_one_is_stored() -> None:
+    state = all_sent(looked(EMPTY, lateness("2024-02")))
+    state = looked(state, lateness("2024-04", stored=["2024-03"]))
+    assert told(state) == ["late warning"]
+    state = looked(all_sent(state), lateness("2024-04", stored=["2024-02", "2024-03"]))
+    assert [(notice.well, notice.says) for notice in state.pending["all"]] == [(True, f"{GREEN} has 2024-02.")]
+
+
+def test_a_late_month_that_is_blocked_isnt_told_to_be_there_and_is_told_anew_once_it_isnt_blocked() -> None:
+    state = all_sent(looked(EMPTY, lateness("2024-02")))
+    state = looked(state, lateness(blocked=["2024-02"]))
+    assert told(state) == []
+    assert told(looked(state, lateness(stored=["2024-02"]))) == []
+    assert told(looked(state, lateness("2024-02"))) == ["late warning"]
 
 
 def test_while_it_isnt_known_what_is_late_nothing_is_over() -> None:
-    state = all_sent(plan(Facts(0.0, late=[late("2024-02")]), EMPTY, [ALL], UI))
-    state = plan(Facts(0.0, late=None), state, [ALL], UI)
+    state = looked(all_sent(looked(EMPTY, lateness("2024-02"))), None)
     assert told(state) == []
-    assert told(plan(Facts(0.0, late=[]), state, [ALL], UI)) == ["late well"]
+    assert told(looked(state, lateness(stored=["2024-02"]))) == ["late well"]
 
 
 # Routes
