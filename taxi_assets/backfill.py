@@ -6,7 +6,7 @@ What has become of a month is status.py's to say, how one is run tlc/month_runs.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import cache, partial
@@ -15,7 +15,7 @@ from typing import Final
 import dagster as dg
 
 from taxi_assets.definitions import nyctaxi_month, tlc_month
-from taxi_assets.instance import end_dead_runs, open_instance
+from taxi_assets.instance import batch_tags, end_dead_runs, open_instance
 from taxi_assets.month_reports import MonthReport
 from taxi_assets.months import Month
 from taxi_assets.nyctaxi import month_runs as nyctaxi
@@ -86,22 +86,23 @@ def run(
     yield from (report for report in planned if report.state != "waiting")
     progress = _Progress(len(waiting), on_progress)
     at_once = min(jobs or _as_many_as_pay(settings), len(waiting))
+    work = partial(run_here, batch_tags())
     if at_once > 1:
         # Before processes open it at once: the first one makes its databases.
         instance = open_instance(settings.dagster_home)
-        reports = side_by_side(run_here, waiting, at_once, progress.step, partial(_died, instance))
+        reports = side_by_side(work, waiting, at_once, progress.step, partial(_died, instance))
     else:
-        reports = (run_here(report, partial(progress.step, report)) for report in waiting)
+        reports = (work(report, partial(progress.step, report)) for report in waiting)
     for report in reports:
         progress.ended(report)
         yield report
 
 
-def run_here(report: MonthReport, on_step: Callable[[str], None]) -> MonthReport:
+def run_here(tags: Mapping[str, str], report: MonthReport, on_step: Callable[[str], None]) -> MonthReport:
     """Run a month in this process, on the settings of its environment."""
     if NYCTAXI in report.services:
-        return nyctaxi.run_month(nyctaxi_month, report, _instance(), on_step)
-    return run_month(tlc_month, report, _instance(), on_step)
+        return nyctaxi.run_month(nyctaxi_month, report, _instance(), on_step, tags)
+    return run_month(tlc_month, report, _instance(), on_step, tags)
 
 
 @cache

@@ -12,7 +12,7 @@ import os
 import shutil
 import socket
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +23,9 @@ from dagster import DagsterInvalidConfigError, DagsterRunStatus, RunsFilter
 from filelock import FileLock
 
 from taxi_assets.errors import UsageError, first_line
+
+BATCH: Final = "taxi_assets/batch"
+"""Tag that the runs share which were requested by one command."""
 
 _HOST: Final = "taxi_assets/host"
 _PROCESS: Final = "taxi_assets/process"
@@ -37,9 +40,15 @@ def process_tags() -> dict[str, str]:
     return {_HOST: socket.gethostname(), _PROCESS: str(os.getpid()), _BEGAN: _began(os.getpid())}
 
 
-def process_of(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return those of a run's tags that say which process it lives in; none for a run of the UI's."""
-    return {name: tags[name] for name in (_HOST, _PROCESS, _BEGAN) if name in tags}
+def batch_tags() -> dict[str, str]:
+    """Tag the runs that this process requests together, whichever processes they live in."""
+    return {BATCH: "/".join(process_tags().values())}
+
+
+def is_still_requesting(batch: str) -> bool:
+    """Whether the process that requests a batch lives; of another machine's it can't be told, and isn't assumed."""
+    host, process, began = batch.split("/")
+    return host == socket.gethostname() and _lives(int(process), began)
 
 
 def open_instance(home: str) -> dg.DagsterInstance:

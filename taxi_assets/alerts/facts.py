@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Final
 
 import dagster as dg
@@ -22,7 +23,7 @@ from dagster._core.storage.tags import (
 )
 
 from taxi_assets.errors import TaxiAssetsError
-from taxi_assets.instance import process_of
+from taxi_assets.instance import BATCH, is_still_requesting
 from taxi_assets.runs import cause_of_failure
 
 MOST_RUNS_A_LOOK: Final = 100
@@ -163,6 +164,8 @@ def _goes_on(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> bool:
     backfill = instance.get_backfill(tags[BACKFILL_ID_TAG]) if BACKFILL_ID_TAG in tags else None
     if backfill is not None and backfill.status not in BULK_ACTION_TERMINAL_STATUSES:
         return True
+    if BATCH in tags and is_still_requesting(tags[BATCH]):
+        return True
     return instance.get_runs_count(dg.RunsFilter(tags=dict(tags), statuses=list(NOT_FINISHED_STATUSES))) > 0
 
 
@@ -227,11 +230,8 @@ def _table(event: Any) -> str:
 
 
 def _batch(tags: Mapping[str, str]) -> Batch:
-    if BACKFILL_ID_TAG in tags:
-        return ((BACKFILL_ID_TAG, tags[BACKFILL_ID_TAG]),)
-    if SENSOR_NAME_TAG in tags:
-        return ((SENSOR_NAME_TAG, tags[SENSOR_NAME_TAG]),)
-    return tuple(sorted(process_of(tags).items()))
+    shared = (name for name in (BACKFILL_ID_TAG, SENSOR_NAME_TAG, BATCH) if name in tags)
+    return tuple((name, tags[name]) for name in islice(shared, 1))
 
 
 def _check(evaluation: Any, month: str) -> CheckFact:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import dagster as dg
 
@@ -41,6 +41,7 @@ def run_month(
     planned: MonthReport,
     instance: dg.DagsterInstance,
     on_step: Callable[[str], None],
+    tags: Mapping[str, str],
 ) -> MonthReport:
     """Run a month that is waiting, in this process, and report how it ended."""
-    return planned.after(run_partition(job, planned.month, all_keys(), instance, on_step, {}))
+    return planned.after(run_partition(job, planned.month, all_keys(), instance, on_step, tags))

@@ -59,7 +59,9 @@ def run_month(
     planned: MonthReport,
     instance: dg.DagsterInstance,
     on_step: Callable[[str], None],
+    tags: Mapping[str, str],
 ) -> MonthReport:
     """Run a month that is waiting, in this process, and report how it ended."""
     services = [Service(service) for service in planned.services]
-    return planned.after(run_partition(job, planned.month, keys_for(services), instance, on_step, run_tags(services)))
+    all_tags = {**tags, **run_tags(services)}
+    return planned.after(run_partition(job, planned.month, keys_for(services), instance, on_step, all_tags))

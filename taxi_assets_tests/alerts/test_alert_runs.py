@@ -19,7 +19,7 @@ from taxi_assets.alerts.lateness import lateness
 from taxi_assets.alerts.routes import Alerts, Route
 from taxi_assets.alerts.sensor import NO_ROUTE, alerts_sensor
 from taxi_assets.definitions import build_defs
-from taxi_assets.instance import open_instance
+from taxi_assets.instance import BATCH, open_instance
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
 from taxi_assets.settings import Settings
@@ -308,7 +308,10 @@ def test_a_range_of_months_on_the_command_line_is_a_digest(tmp_path: Path) -> No
         watch.tick()
         sampled = home.start("sample", "--service", "green", "--rows", "500", "2024-01:2024-06")
         assert sampled.wait(60) == 0
-        home.report("materialize", "--service", "green", "2024-01:2024-06")
+        home.report("materialize", "--service", "green", "--jobs", "2", "2024-01:2024-06")
+        tags = [run.tags for run in instance.get_runs()]
+        assert len({of_one["taxi_assets/process"] for of_one in tags}) == 2
+        assert len({of_one[BATCH] for of_one in tags}) == 1
         watch.tick()
         (received,) = webhook.received
     assert f"- [warning] {GREEN}: known_zones: 6 months, 2024-01 to 2024-06. 2024-06: " in received["message"]
