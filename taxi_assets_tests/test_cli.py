@@ -159,10 +159,11 @@ def test_months_of_which_none_is_in_landing_are_json_on_stdout_too(run: Run) -> 
     assert (report["month"], report["state"], report["not_in_landing"]) == ("2024-01", "not in landing", ["green"])
 
 
-def test_checks_of_a_month_that_never_ran_say_how_to_run_it(run: Run) -> None:
-    outcome = run("checks", "2024-01")
+def test_checks_of_a_month_that_never_ran_say_how_to_run_it_in_each_catalog(run: Run) -> None:
+    outcome = run("checks", "2016-01")
     assert outcome.status == 1
-    assert "taxi-assets materialize 2024-01" in only_line(outcome)
+    line = only_line(outcome)
+    assert line.endswith(": taxi-assets materialize 2016-01 or taxi-assets materialize --catalog nyctaxi 2016-01")
 
 
 def test_tables_of_an_empty_lake_are_listed_without_rows(run: Run) -> None:

@@ -87,6 +87,11 @@ class RunFact:
     causes: tuple[str, ...] = ()
     will_retry: bool = False
 
+    @property
+    def concerns(self) -> set[str]:
+        """All that it was to store or to check, or failed at."""
+        return {*self.stored, *self.not_stored, *self.failed, *(check.table for check in self.checks)}
+
 
 @dataclass(frozen=True, slots=True)
 class TickFact:

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple
 
+import dagster as dg
+
 from taxi_assets.alerts.facts import Batch, CheckFact, RunFact, Severity, TickFact
 from taxi_assets.alerts.lateness import Late, table_of
+from taxi_assets.commands import to_materialize
 
 FEW: Final = 5
 """So many notices are told in full in one message; more are a digest."""
@@ -108,14 +111,18 @@ def link_of(run: RunFact, ui: str) -> str:
 
 
 def of_check(check: CheckFact, run: RunFact, ui: str) -> Told:
-    """Say what a check found in a run that is green all the same."""
+    """Say what a check found in a run that is green all the same, or that was cancelled after it."""
     where = f"{check.name} of {check.table}"
+    ended, do = "is green", AFTER_A_CHECK
+    if run.ended is dg.DagsterEventType.RUN_CANCELED:
+        ended = "was cancelled"
+        do = f"its tables are as they were before, or as it stored them; to have them whole, {_again(run)}."
     lines = [
-        f"{check.severity.upper()}: the check {where} failed for {check.month}. The run is green.",
+        f"{check.severity.upper()}: the check {where} failed for {check.month}. The run {ended}.",
         _found(check),
         *_examples(check),
         f"Run: {link_of(run, ui)}",
-        f"What to do: {AFTER_A_CHECK} All checks: taxi-assets checks {check.month}",
+        f"What to do: {do} All checks: taxi-assets checks {check.month}",
     ]
     return Told(printable(check.says, _LONGEST_LINE), "\n".join(lines), link_of(run, ui))
 
@@ -123,7 +130,6 @@ def of_check(check: CheckFact, run: RunFact, ui: str) -> Told:
 def of_run(run: RunFact, ui: str) -> Told:
     """Say where a run failed and why, and which of its checks had failed."""
     of_month = f" of {run.month}" if run.month else ""
-    again = f"taxi-assets materialize {run.month}" if run.month else f"launch {run.job} again"
     first, *others = [printable(cause, _LONGEST_CAUSE) for cause in run.causes]
     failing = sorted(
         (check for check in run.checks if not check.passed),
@@ -145,7 +151,7 @@ def of_run(run: RunFact, ui: str) -> Told:
         lines.append(f"{len(failing) - _MOST_CHECKS} more checks failed.")
     lines += [
         f"Run: {link_of(run, ui)}",
-        f"What to do: what the cause says; then {again}",
+        f"What to do: what the cause says; then {_again(run)}",
     ]
     return Told(printable(run.causes[0], _LONGEST_LINE), "\n".join(lines), link_of(run, ui))
 
@@ -167,7 +173,8 @@ def of_late(late: Late) -> Told:
     service, month = late.service_month
     says = f"{month} of {service} should be stored by now: TLC publishes a month about two months after it."
     if late.landed:
-        do = f"its file stands in landing: taxi-assets materialize --service {service} {month}"
+        (command,) = to_materialize(str(month), [table_of(service)])
+        do = f"its file stands in landing: {command}"
     else:
         do = f"taxi-assets fetch {service} {month}; if it says 'not published', TLC is late"
     return Told(says, f"WARNING: {table_of(service)}: {says}\nWhat to do: {do}")
@@ -189,6 +196,12 @@ def printable(text: str, longest: int) -> str:
     """Return a text that comes from data or from an error as one line of bounded length, without control characters."""
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 2 * longest]).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def _again(run: RunFact) -> str:
+    """Say how what a run was for is run again; a job that isn't of a month has no command."""
+    commands = to_materialize(run.month, run.concerns) if run.month else []
+    return " and ".join(commands) or f"launch {run.job} again"
 
 
 def _found(check: CheckFact) -> str:
@@ -256,9 +269,10 @@ def _digest(notices: Sequence[Notice], ui: str) -> str:
     left = sum(len(group) for group in ordered[_MOST_LINES:])
     if left:
         lines.append(f"... and {left} more of {len(ordered) - _MOST_LINES} tables and checks.")
-    return "\n".join(
-        [*lines, f"All runs: {ui}/runs", "What to do: taxi-assets status shows what has become of months."]
-    )
+    look = "taxi-assets checks MONTH shows all checks of a month"
+    if any(name.startswith("tlc_") for notice in notices for name in notice.subject.what.split(",")):
+        look += "; taxi-assets status shows what has become of TLC's months"
+    return "\n".join([*lines, f"All runs: {ui}/runs", f"What to do: {look}."])
 
 
 def _line(group: Sequence[Notice]) -> str:

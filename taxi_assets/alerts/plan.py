@@ -165,9 +165,10 @@ class _Told:
 def _tell_of_run(told: _Told, run: RunFact, ui: str) -> None:
     link = messages.link_of(run, ui)
     failed = run.ended is dg.DagsterEventType.RUN_FAILURE
+    green = run.ended is dg.DagsterEventType.RUN_SUCCESS
     for check in run.checks:
         subject = Subject(Kind.CHECK, check.table, check.month, check.name)
-        if check.passed and failed and check.table not in run.stored:
+        if check.passed and not green and check.table not in run.stored:
             # It held for rows that weren't published; of those that are stored it says nothing.
             continue
         if check.passed:
@@ -179,7 +180,7 @@ def _tell_of_run(told: _Told, run: RunFact, ui: str) -> None:
     if failed and not run.will_retry:
         subject = Subject(Kind.RUN, ",".join(run.failed), run.month, "")
         told.failed(subject, Severity.ERROR, messages.of_run(run, ui), run.batch)
-    if run.ended is dg.DagsterEventType.RUN_SUCCESS:
+    if green:
         passed = {f"{check.table}:{check.name}" for check in run.checks if check.passed}
         good = run.stored | passed | {run.job}
         for subject in [one for one in told.open if one.kind is Kind.RUN and one.month == run.month]:

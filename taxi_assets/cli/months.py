@@ -81,6 +81,7 @@ def checks(month: Annotated[str, typer.Argument(help="A month: 2024-01.")], json
     """Show the last result of every check of a month."""
     key = str(Month.parse(month))
     from taxi_assets.check_history import latest_results
+    from taxi_assets.commands import to_materialize
     from taxi_assets.definitions import defs
     from taxi_assets.instance import open_instance
     from taxi_assets.settings import Settings
@@ -88,7 +89,7 @@ def checks(month: Annotated[str, typer.Argument(help="A month: 2024-01.")], json
     graph = defs.resolve_asset_graph()
     results = latest_results(open_instance(Settings.load().dagster_home), sorted(graph.asset_check_keys), key)
     if not results:
-        raise TaxiAssetsError(f"No check has run for {key}. Run the month first: taxi-assets materialize {key}")
+        raise TaxiAssetsError(f"No check has run for {key}. Run the month first: {' or '.join(to_materialize(key))}")
     show(
         [
             {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dagster as dg
 import pytest
 
 from taxi_assets.alerts import messages
 from taxi_assets.alerts.facts import Severity
 from taxi_assets.alerts.messages import Message, messages_of, printable
 from taxi_assets.alerts.plan import Facts, State, plan
+from taxi_assets.vocabulary import Service
 from taxi_assets_tests.alerts.happenings import (
     ALL,
     EMPTY,
@@ -67,8 +69,55 @@ def test_a_failed_run_names_tables_cause_checks_rows_run_and_what_to_do() -> Non
         "Examples of known_zones:",
         *(f"  source_row {row}, pickup_location_id 999" for row in (1, 2, 3)),
         "Run: http://ui:3000/runs/run-1",
-        "What to do: what the cause says; then taxi-assets materialize 2024-01",
+        "What to do: what the cause says; then taxi-assets materialize --service green 2024-01",
     ]
+
+
+STAR, FACTS = "nyctaxi_bronze/trips_raw", "nyctaxi_gold/fact_trips"
+
+
+@pytest.mark.parametrize(
+    ("failed", "not_stored", "again"),
+    [
+        ((STAR,), [FACTS], "taxi-assets materialize --catalog nyctaxi 2024-01"),
+        ((FACTS, GOLD), [], "taxi-assets materialize 2024-01 and taxi-assets materialize --catalog nyctaxi 2024-01"),
+        ((f"{GREEN}:rows_accounted_for",), [], "taxi-assets materialize --service green 2024-01"),
+        ((GOLD,), ["tlc_silver/dim_payment"], "taxi-assets materialize 2024-01"),
+        ((GOLD,), [GREEN, "tlc_silver/dim_license"],
+         "taxi-assets materialize --service green --service fhvhv 2024-01"),
+        ((GOLD,), [f"tlc_silver/{service}_trips" for service in Service], "taxi-assets materialize 2024-01"),
+        (("something",), [], "launch something again"),
+    ],
+)  # fmt: skip
+def test_what_to_do_about_a_failed_run_is_the_command_for_its_catalog_and_services(
+    failed: tuple[str, ...], not_stored: list[str], again: str
+) -> None:
+    checks = [check(table=table.partition(":")[0]) for table in failed if ":" in table]
+    done = failed_run(*checks, failed=failed, not_stored=frozenset(not_stored), job="something")
+    assert sent(after(EMPTY, done)).body.splitlines()[-1] == f"What to do: what the cause says; then {again}"
+
+
+def test_a_job_that_isnt_of_a_month_is_to_be_launched_again() -> None:
+    done = failed_run(month="", job="lake_maintenance", failed=("lake_maintenance",))
+    assert sent(after(EMPTY, done)).body.endswith("; then launch lake_maintenance again")
+
+
+def test_a_check_of_a_cancelled_run_says_so_and_doesnt_say_that_its_month_is_stored() -> None:
+    cancelled = run(check(), ended=dg.DagsterEventType.RUN_CANCELED, stored=frozenset(), not_stored=frozenset({GREEN}))
+    body = sent(after(EMPTY, cancelled)).body
+    assert f"known_zones of {GREEN} failed for 2024-01. The run was cancelled." in body
+    assert "green." not in body
+    assert messages.AFTER_A_CHECK not in body
+    assert "taxi-assets materialize --service green 2024-01" in body
+
+
+@pytest.mark.parametrize(("table", "of_tlc"), [(GREEN, True), (FACTS, False)])
+def test_a_digest_names_status_only_for_what_it_shows(table: str, of_tlc: bool) -> None:  # noqa: FBT001
+    last = sent(after(EMPTY, run(*(check(f"check_{number}", table=table) for number in range(10))))).body.splitlines()[
+        -1
+    ]
+    assert "taxi-assets checks MONTH" in last
+    assert ("taxi-assets status" in last) is of_tlc
 
 
 def test_a_failed_run_of_many_checks_shows_the_worst_and_counts_the_others() -> None:

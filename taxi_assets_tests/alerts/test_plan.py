@@ -158,6 +158,12 @@ def test_what_held_for_rows_that_a_failed_run_didnt_publish_says_nothing_of_thos
     assert told(after(all_sent(state), published)) == ["known_zones well", "run error"]
 
 
+def test_nor_does_what_held_for_rows_that_a_cancelled_run_didnt_publish() -> None:
+    state = all_sent(after(EMPTY, run(check())))
+    cancelled = run(check(passed=True), place=2, ended=dg.DagsterEventType.RUN_CANCELED, stored=frozenset())
+    assert told(after(state, cancelled)) == []
+
+
 def test_a_run_that_dagster_will_retry_has_not_failed_yet() -> None:
     state = after(EMPTY, failed_run(will_retry=True))
     assert told(state) == []
