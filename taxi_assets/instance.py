@@ -123,7 +123,8 @@ def end_dead_runs(instance: dg.DagsterInstance) -> None:
         tags={_HOST: socket.gethostname()},
     )
     for run in instance.get_runs(filters=going_on):
-        process = run.tags.get(_PROCESS, "")
+        # A run that is done again has its parent's tags, and lives in no process of ours.
+        process = "" if run.parent_run_id else run.tags.get(_PROCESS, "")
         if process.isdigit() and not _lives(int(process), run.tags.get(_BEGAN, "")):
             instance.report_run_failed(
                 run, f"Process {process}, in which this run lived, is gone. Run the month again."

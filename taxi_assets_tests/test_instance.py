@@ -22,7 +22,11 @@ def a_run(instance: dg.DagsterInstance, tags: dict[str, str]) -> str:
     @dg.job
     def something() -> None: ...
 
-    return instance.create_run_for_job(something, status=DagsterRunStatus.STARTED, tags=tags).run_id
+    parent = tags.get("dagster/parent_run_id")
+    run = instance.create_run_for_job(
+        something, status=DagsterRunStatus.STARTED, tags=tags, parent_run_id=parent, root_run_id=parent
+    )
+    return run.run_id
 
 
 def test_a_new_instance_has_the_projects_configuration_and_an_old_one_keeps_its_own(tmp_path: Path) -> None:
@@ -44,6 +48,9 @@ def test_a_run_whose_process_was_killed_has_failed_for_who_comes_next_and_one_th
         dead = a_run(instance, {**process_tags(), "taxi_assets/process": str(killed.pid)})
         elsewhere = a_run(instance, {"taxi_assets/host": "another", "taxi_assets/process": str(killed.pid)})
         successor = a_run(instance, {**process_tags(), "taxi_assets/process_began": "1"})
+        again = a_run(
+            instance, {**process_tags(), "taxi_assets/process": str(killed.pid), "dagster/parent_run_id": dead}
+        )
         living = a_run(instance, process_tags())
         untagged = a_run(instance, {})
     assert process_tags()["taxi_assets/process"] == str(os.getpid())
@@ -52,7 +59,7 @@ def test_a_run_whose_process_was_killed_has_failed_for_who_comes_next_and_one_th
     going_on = DagsterRunStatus.STARTED
     assert found == {
         dead: DagsterRunStatus.FAILURE, successor: DagsterRunStatus.FAILURE,
-        elsewhere: going_on, living: going_on, untagged: going_on,
+        elsewhere: going_on, again: going_on, living: going_on, untagged: going_on,
     }  # fmt: skip
 
 
