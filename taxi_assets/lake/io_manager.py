@@ -20,7 +20,14 @@ from taxi_assets.engines import DataFile, Partition, Written, engine_of
 from taxi_assets.errors import LakeError, LandingError, TaxiAssetsError, UnreadableRowsError
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
-from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, SOURCE_COLUMNS, UNKNOWN_COLUMNS, column_schema
+from taxi_assets.lake.metadata import (
+    EMBEDDED,
+    OPTIONAL,
+    SOURCE_COLUMNS,
+    TABLE_VERSION,
+    UNKNOWN_COLUMNS,
+    column_schema,
+)
 from taxi_assets.lake.partitions import partition_of
 from taxi_assets.lake.passed_by import PassBy, PassedBy
 from taxi_assets.lake.re_issues import SOURCE_FINGERPRINT, what_changed
@@ -55,7 +62,7 @@ class DeltaLakeIOManager(dg.IOManager):
     def handle_output(self, context: dg.OutputContext, obj: Frame | PassBy) -> None:
         """Publish a frame: every partition of the run in a commit of its own, or all rows by key."""
         if isinstance(obj, PassBy):
-            self._passed_by.note(context.run_id, context.asset_key, obj)
+            self._passed_by.note(context, obj)
             return
         contract = contract_of("/".join(context.asset_key.path))
         keys = context.asset_partition_keys if context.has_asset_partitions else []
@@ -76,7 +83,7 @@ class DeltaLakeIOManager(dg.IOManager):
                 **changes,
                 "dagster/partition_row_count": sum(part.rows for part in written),
                 "dagster/row_count": location.row_count() or 0,
-                "table_version": written[-1].version,
+                TABLE_VERSION: written[-1].version,
                 "bytes_written": sum(part.bytes for part in written),
                 "path": dg.MetadataValue.path(location.uri),
                 "dagster/uri": location.uri,
@@ -92,10 +99,11 @@ class DeltaLakeIOManager(dg.IOManager):
         contract = contract_of("/".join(context.asset_key.path))
         asked = context.definition_metadata or {}
         lake = self._lake.embedded() if asked.get(EMBEDDED) else self._lake
-        passed = self._passed_by.found(context.step_context.run_id, context.asset_key)
+        step = context.step_context
+        passed = self._passed_by.found(step.instance, step.dagster_run, context.asset_key)
         if passed and not asked.get(OPTIONAL):
             return passed
-        with one_clear_failure(f"{context.asset_key.path[-1]} as input of {context.step_context.step.key}"):
+        with one_clear_failure(f"{context.asset_key.path[-1]} as input of {step.step.key}"):
             if not contract.stored_as().partition or not context.has_asset_partitions or _are_all(context):
                 return lake.read(contract)
             partitions = self._partitions(contract, context)

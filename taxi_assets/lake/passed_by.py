@@ -19,6 +19,9 @@ from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_AS
 PASSED_BY: Final = "passed_by"
 """Resource key of the notes, and metadata of an observation: why a table's partition was passed by."""
 
+_TABLE: Final = "passed_by_table"
+_OF_TABLES: Final = {dg.DagsterEventType.ASSET_MATERIALIZATION, dg.DagsterEventType.HANDLED_OUTPUT}
+
 
 @dataclass(frozen=True, slots=True)
 class PassBy:
@@ -28,19 +31,47 @@ class PassBy:
 
 
 class PassedBy:
-    """Notes which tables each run of this process has passed by, and why."""
+    """Notes which tables each run has passed by, and why.
+
+    Within a process it remembers. A retried run is another one, in another process, that goes on from where the first
+    was; so notes stand in the run's log, too.
+    """
 
     def __init__(self) -> None:
         self._reasons: dict[tuple[str, dg.AssetKey], str] = {}
 
-    def note(self, run_id: str, key: dg.AssetKey, passed: PassBy) -> None:
-        """Note that a run has passed a table by."""
-        self._reasons[run_id, key] = passed.reason
+    def note(self, context: dg.OutputContext, passed: PassBy) -> None:
+        """Note that a run has passed an output's table by."""
+        self._reasons[context.run_id, context.asset_key] = passed.reason
+        context.add_output_metadata({PASSED_BY: passed.reason, _TABLE: context.asset_key.to_user_string()})
 
-    def found(self, run_id: str, key: dg.AssetKey) -> PassBy | None:
-        """Return why a run has passed a table by; None if it hasn't."""
-        reason = self._reasons.get((run_id, key))
-        return PassBy(reason) if reason is not None else None
+    def found(self, instance: dg.DagsterInstance, run: dg.DagsterRun, key: dg.AssetKey) -> PassBy | None:
+        """Return why a run, or the one that it goes on with, has passed a table by; None if it hasn't."""
+        reason = self._reasons.get((run.run_id, key))
+        return PassBy(reason) if reason is not None else _of_earlier_runs(instance, run, key)
+
+
+def _of_earlier_runs(instance: dg.DagsterInstance, run: dg.DagsterRun, key: dg.AssetKey) -> PassBy | None:
+    """Return why a table was passed by in the last one of a retried run's line that saw to it; None if it stored it."""
+    if run.parent_run_id is None:
+        return None
+    next_run: dg.DagsterRun | None = run
+    while next_run is not None:
+        for entry in reversed(instance.all_logs(next_run.run_id, of_type=_OF_TABLES)):
+            event = entry.get_dagster_event()
+            if event.is_step_materialization:
+                if event.asset_key == key:
+                    return None
+            elif _text(event, _TABLE) == key.to_user_string():
+                return PassBy(_text(event, PASSED_BY))
+        next_run = instance.get_run_by_id(next_run.parent_run_id) if next_run.parent_run_id else None
+    return None
+
+
+def _text(event: dg.DagsterEvent, name: str) -> str:
+    data: Any = event.event_specific_data
+    found = data.metadata.get(name)
+    return "" if found is None else str(found.value)
 
 
 def missing_input(inputs: Mapping[str, Any], optional: Collection[str]) -> PassBy | None:

@@ -12,14 +12,13 @@ from typing import Any, Final
 import dagster as dg
 
 from taxi_assets.contracts import Contract
-from taxi_assets.lake.metadata import asset_key
+from taxi_assets.lake.metadata import TABLE_VERSION, asset_key
 from taxi_assets.lake.partitions import key_of
 from taxi_assets.lake.versions import Restored
 
 RESTORED_VERSION: Final = "restored_version"
 """Metadata of a materialization that was recorded by restoring: the version of the table that was put back."""
 
-TABLE_VERSION: Final = "table_version"
 _MOST_LOOKED_AT: Final = 100
 # They tell of the write, not of the rows.
 _OF_THE_WRITE: Final = ("rows_added", "rows_gone", "rows_same", "bytes_written", "dagster/row_count")

@@ -113,7 +113,7 @@ def stored_checks(
     ) -> Iterator[dg.AssetCheckResult]:
         stored = Stored(lake.embedded(), partitions_def, context.partition_key)
         for key in sorted(context.selected_asset_check_keys):
-            if passed_by.found(context.run.run_id, key.asset_key):
+            if passed_by.found(context.instance, context.run, key.asset_key):
                 continue
             check = by_key[key]
             finding = _find(check, stored)

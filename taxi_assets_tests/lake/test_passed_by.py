@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import dagster as dg
 import pytest
 
+from taxi_assets.definitions import build_defs
+from taxi_assets.instance import open_instance
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.settings import Settings
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
+from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.tlc.silver.dim_base import DimBase
 from taxi_assets.tlc.silver.dim_payment import DimPayment
@@ -107,3 +113,35 @@ def test_gold_alone_of_a_month_that_isnt_stored_is_still_an_error(workspace: Wor
     result = workspace.run_alone(NycTaxiDaily)
     assert not result.success
     assert "Materialize that partition of one of them first" in workspace.failures(result)[0]
+
+
+def month_of_the_environment() -> dg.JobDefinition:
+    return build_defs(Settings.load()).resolve_job_def("tlc_month")
+
+
+def test_a_run_that_goes_on_where_another_one_failed_knows_what_that_one_passed_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_instance(str(tmp_path / "home")) as instance:
+        workspace = Workspace.below(tmp_path, instance)
+        monkeypatch.setenv("TAXI_LANDING_ROOT", workspace.settings.landing_root)
+        monkeypatch.setenv("TAXI_LAKE_ROOT", workspace.settings.lake_root)
+        block(workspace)
+        # Silver needs bronze, which is passed by, and zones, whose step fails.
+        lookup = workspace.landing / "taxi_zone_lookup.csv"
+        lookup.write_text("no,lookup\n1,2\n")
+        job, tags = dg.reconstructable(month_of_the_environment), {"dagster/partition": str(MONTH)}
+        first = dg.execute_job(job, instance, tags=tags, asset_selection=keys_for([Service.GREEN]))
+        assert not first.success
+        assert len(reasons(workspace, Service.GREEN)) == 1
+        # It fails once more, so that what was passed by stands two runs back.
+        again = dg.ReexecutionOptions.from_failure(first.run_id, instance)
+        second = dg.execute_job(job, instance, tags=tags, reexecution_options=again)
+        assert not second.success
+        lookup.unlink()
+        again = dg.ReexecutionOptions.from_failure(second.run_id, instance)
+        third = dg.execute_job(job, instance, tags=tags, reexecution_options=again)
+        assert [event.message for event in third.all_events if event.is_step_failure] == []
+        assert third.success
+        assert len(reasons(workspace, Service.GREEN)) == 1
+        assert {event.asset_key for event in third.all_events if event.is_step_materialization} == {asset_key(Zones)}
