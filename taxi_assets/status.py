@@ -20,11 +20,13 @@ from typing import Final
 import dagster as dg
 
 from taxi_assets.check_history import CheckState, latest_states
+from taxi_assets.contracts import Contract
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month, parse_months
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS, blocked_months, says_blocked
+from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.checks import check_keys
 from taxi_assets.tlc.month_records import not_made_good, sources_of_silver
@@ -59,7 +61,10 @@ MEANINGS: Final[Mapping[State, str]] = {
         "stored, and so many checks of its tables, or of those that services share, didn't pass: "
         "taxi-assets checks MONTH"
     ),
-    State.STALE: "stored, but from another file than landing's, or from one that isn't on record: materialize it again",
+    State.STALE: (
+        "stored, but from another file than landing's, or one that isn't on record, or bronze lacks it: "
+        "materialize it again"
+    ),
     State.FAILED: (
         "its last run failed, or was cancelled or killed: each table is as it was before, or as that run stored it"
     ),
@@ -87,12 +92,14 @@ class Cell:
 class Facts:
     """What is known of some months: from a listing of landing, the Delta logs and the instance's records.
 
-    `sources` is the file that a stored month came from, `failed` are months whose last run did, `blocked` why some are.
+    `stored` is what silver holds, `in_bronze` what bronze does. `sources` is the file that a stored month came from,
+    `failed` are months whose last run did, `blocked` why some are.
     """
 
     landed: TripFiles
     blocked: Mapping[ServiceMonth, str]
     stored: Collection[ServiceMonth]
+    in_bronze: Collection[ServiceMonth]
     sources: Mapping[ServiceMonth, str]
     failed: Collection[ServiceMonth]
     checks_not_passed: Mapping[ServiceMonth, int]
@@ -127,7 +134,7 @@ def cell_of(facts: Facts, service: Service, month: Month, today: date) -> Cell:
         return Cell(State.NOT_PUBLISHED if is_awaited(month, today) else State.NOT_IN_LANDING)
     if key in facts.failed or not stored:
         return Cell(State.FAILED if key in facts.failed else State.LANDED)
-    if files and facts.sources.get(key) != files[0].file.version:
+    if key not in facts.in_bronze or (files and facts.sources.get(key) != files[0].file.version):
         return Cell(State.STALE)
     not_passed = facts.checks_not_passed.get(key, 0)
     return Cell(State.CHECKS_FAILING, not_passed) if not_passed else Cell(State.MATERIALIZED)
@@ -160,6 +167,7 @@ def draw(
         landed=landed,
         blocked=blocked,
         stored=stored,
+        in_bronze=stored_months(lake, BRONZE_TRIPS),
         sources=sources_of_silver(instance, wanted),
         failed=_failed(instance, states),
         checks_not_passed=_not_passed(states),
@@ -167,11 +175,11 @@ def draw(
     return Picture(months, {(service, month): cell_of(facts, service, month, today) for service, month in wanted})
 
 
-def stored_months(lake: Lake) -> set[ServiceMonth]:
-    """Return the months that stand in silver."""
+def stored_months(lake: Lake, tables: Mapping[Service, type[Contract]] = SILVER_TRIPS) -> set[ServiceMonth]:
+    """Return the months that stand in the services' tables of a layer."""
     return {
         (service, Month.of(date.fromisoformat(first_day)))
-        for service, contract in SILVER_TRIPS.items()
+        for service, contract in tables.items()
         for (first_day,) in map(dict.values, lake.location(contract).stored_partitions())
     }
 

@@ -12,17 +12,19 @@ import dagster as dg
 import pytest
 
 from taxi_assets.cli.terminal import STATUS_STYLES
+from taxi_assets.contracts import Contract, Frame
 from taxi_assets.definitions import build_defs
 from taxi_assets.landing import LandedFile
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
 from taxi_assets.sensors import tlc_landing
-from taxi_assets.status import MEANINGS, STATUS, Cell, Facts, State, cell_of, months_to_show
+from taxi_assets.status import MEANINGS, STATUS, Cell, Facts, State, cell_of, draw, months_to_show
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
+from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 from taxi_assets.tlc.trip_files import TripFiles
 from taxi_assets.vocabulary import Service
-from taxi_assets_tests.scenario import MONTH, Workspace, trips
+from taxi_assets_tests.scenario import MONTH, POLARS, Workspace, bronze, judged, trips
 
 pytestmark = pytest.mark.fast
 
@@ -34,6 +36,7 @@ FILE = "green_tripdata_2024-01.parquet"
 def known(
     *paths: str,
     stored: bool = False,
+    in_bronze: bool = True,
     source: str = f"{FILE}@1",
     failed: bool = False,
     not_passed: int = 0,
@@ -44,6 +47,7 @@ def known(
         landed=TripFiles.of([LandedFile(path, 1, "1") for path in paths]),
         blocked={GREEN: blocked} if blocked else {},
         stored={GREEN} if stored else set(),
+        in_bronze={GREEN} if stored and in_bronze else set(),
         sources={GREEN: source} if stored else {},
         failed={GREEN} if failed else set(),
         checks_not_passed={GREEN: not_passed},
@@ -64,6 +68,7 @@ def known(
         (known(FILE, f"again/{FILE}", stored=True, failed=True), Cell(State.TWO_FILES)),
         (known(FILE, failed=True), Cell(State.FAILED)),
         (known(FILE, stored=True, source=f"{FILE}@0", failed=True, not_passed=3), Cell(State.FAILED)),
+        (known(FILE, stored=True, in_bronze=False), Cell(State.STALE)),
         (known(stored=True), Cell(State.MATERIALIZED)),
         (known(stored=True, not_passed=1), Cell(State.CHECKS_FAILING, 1)),
         (known(failed=True), Cell(State.NOT_IN_LANDING)),
@@ -72,12 +77,26 @@ def known(
     ],
     ids=[
         "nothing", "a file", "stored", "checks", "another version", "two files", "a run that failed",
-        "re-issued, and failed", "the file of a stored month is gone", "and of one whose checks fail",
-        "and of one that never was stored", "blocked", "blocked, whatever became of it before",
+        "re-issued, and failed", "bronze no longer holds it", "the file of a stored month is gone",
+        "and of one whose checks fail", "and of one that never was stored", "blocked",
+        "blocked, whatever became of it before",
     ],
 )  # fmt: skip
 def test_a_cell_says_what_a_person_has_to_see_to(facts: Facts, cell: Cell) -> None:
     assert cell_of(facts, *GREEN, TODAY) == cell
+
+
+def test_a_month_is_stale_that_silver_holds_and_bronze_doesnt(workspace: Workspace) -> None:
+    def store(contract: type[Contract], rows: Frame) -> None:
+        POLARS.replace(contract, workspace.lake.location(contract), rows, {"source_month": MONTH.first_day})
+
+    def state() -> State:
+        return draw(TripFiles.of([]), {}, workspace.lake, workspace.instance, [], [MONTH]).cells[GREEN].state
+
+    store(SILVER_TRIPS[Service.GREEN], judged(Service.GREEN, trips(3)).kept)
+    assert state() is State.STALE
+    store(BRONZE_TRIPS[Service.GREEN], bronze(Service.GREEN, trips(3)))
+    assert state() is State.MATERIALIZED
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from taxi_assets.lake.restored import record
 from taxi_assets.lake.versions import history, restore
 from taxi_assets.places import landing_of
 from taxi_assets.status import State, draw
+from taxi_assets.tlc.blocked_months import blocked_months
 from taxi_assets.tlc.bronze.green_trips import GreenTrips as BronzeGreenTrips
 from taxi_assets.tlc.checks import check_keys
 from taxi_assets.tlc.partitions import MONTHS
@@ -76,7 +77,7 @@ def last(workspace: Workspace, contract: type[Contract]) -> dg.AssetMaterializat
 def status(workspace: Workspace) -> State:
     landing = landing_of(workspace.settings)
     landed = TripFiles.of(landing.files())
-    picture = draw(landed, workspace.lake, workspace.instance, check_keys(landing), [MONTH])
+    picture = draw(landed, blocked_months(landing), workspace.lake, workspace.instance, check_keys(landing), [MONTH])
     return picture.cells[Service.GREEN, MONTH].state
 
 
