@@ -15,6 +15,7 @@ from typing import Final
 import dagster as dg
 
 from taxi_assets.definitions import nyctaxi_month, tlc_month
+from taxi_assets.errors import error_of_the_records
 from taxi_assets.instance import batch_tags, end_dead_runs, open_instance
 from taxi_assets.month_reports import MonthReport
 from taxi_assets.months import Month
@@ -99,10 +100,19 @@ def run(
 
 
 def run_here(tags: Mapping[str, str], report: MonthReport, on_step: Callable[[str], None]) -> MonthReport:
-    """Run a month in this process, on the settings of its environment."""
-    if NYCTAXI in report.services:
-        return nyctaxi.run_month(nyctaxi_month, report, _instance(), on_step, tags)
-    return run_month(tlc_month, report, _instance(), on_step, tags)
+    """Run a month in this process, on the settings of its environment.
+
+    Raises TaxiAssetsError if Dagster's records can't be kept: it can be handed to another process, as its cause can't.
+    """
+    try:
+        if NYCTAXI in report.services:
+            return nyctaxi.run_month(nyctaxi_month, report, _instance(), on_step, tags)
+        return run_month(tlc_month, report, _instance(), on_step, tags)
+    except Exception as error:
+        of_the_records = error_of_the_records(error)
+        if of_the_records is None:
+            raise
+        raise of_the_records from error
 
 
 @cache
@@ -111,10 +121,20 @@ def _instance() -> dg.DagsterInstance:
 
 
 def _died(instance: dg.DagsterInstance, report: MonthReport, exit_code: int) -> MonthReport:
-    """Report a month whose process is gone, and end its run, which others of the month would wait for."""
-    end_dead_runs(instance)
+    """Report a month whose process is gone, and end its run, which others of the month would wait for.
+
+    If that can't be recorded, whoever opens the instance next ends it.
+    """
     how = f"killed by signal {-exit_code}" if exit_code < 0 else f"gone, with exit status {exit_code}"
-    return report.failed(f"The process that ran {report.month} is {how}. Run the month again.")
+    says = f"The process that ran {report.month} is {how}. Run the month again."
+    try:
+        end_dead_runs(instance)
+    except Exception as error:
+        of_the_records = error_of_the_records(error)
+        if of_the_records is None:
+            raise
+        says = f"{says} {of_the_records}"
+    return report.failed(says)
 
 
 def _as_many_as_pay(settings: Settings) -> int:

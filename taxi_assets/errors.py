@@ -6,6 +6,7 @@ A programming error is none of these: it keeps its own type and its stack.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from typing import Final
 
@@ -21,6 +22,18 @@ def first_line(error: BaseException) -> str:
     if answer:
         text = f"{answer['code']}: {answer['message'].strip().rstrip('.')}"
     return printable(next(iter(text.splitlines()), type(error).__name__))
+
+
+def error_of_the_records(error: Exception) -> TaxiAssetsError | None:
+    """Return what to tell of an error of the database in which Dagster records runs; None for any other error."""
+    # It is another error, if whose it is was never imported; importing it takes long.
+    sqlalchemy = sys.modules.get("sqlalchemy.exc")
+    if sqlalchemy is None or not isinstance(error, sqlalchemy.DBAPIError):
+        return None
+    return TaxiAssetsError(
+        f"Dagster's records, in DAGSTER_HOME, can't be kept: {first_line(error.orig or error)}. Each table has its "
+        "months as they were before, or whole. Make room or mend the place, and run this again."
+    )
 
 
 def printable(text: str) -> str:

@@ -10,6 +10,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ def side_by_side(
 
     `on_word` hears what the work says of a task, `on_death` makes a result of a task whose process died, from its exit
     code. A TaxiAssetsError of the work is raised here. However this ends, no process goes on: one that is at work is
-    asked to end, and each is killed that doesn't within half a minute.
+    asked to end, and those that haven't after half a minute are killed.
     """
     waiting = deque(tasks)
     started: list[BaseProcess] = []
@@ -127,9 +128,10 @@ def _serve(work: _Work[Any, Any], tasks: Connection) -> None:
 
 
 def _end(processes: Sequence[BaseProcess]) -> None:
+    deadline = time.monotonic() + _SECONDS_TO_END
     try:
         for process in processes:
-            process.join(_SECONDS_TO_END)
+            process.join(max(0.0, deadline - time.monotonic()))
     finally:
         for process in processes:
             process.kill()

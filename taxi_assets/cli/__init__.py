@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from taxi_assets.cli import alerts, landing, metrics, months, tables, versions  # noqa: F401 - each declares its commands
 from taxi_assets.cli.terminal import FAILED, WRONG_USE, app, err, plain
-from taxi_assets.errors import TaxiAssetsError, UsageError, first_line
+from taxi_assets.errors import TaxiAssetsError, UsageError, error_of_the_records
 
 
 @app.callback()
@@ -31,21 +31,10 @@ def main() -> None:
     except TaxiAssetsError as error:
         _fail(error, FAILED)
     except Exception as error:
-        of_the_records = _of_the_records(error)
+        of_the_records = error_of_the_records(error)
         if of_the_records is None:
             raise
         _fail(of_the_records, FAILED)
-
-
-def _of_the_records(error: Exception) -> TaxiAssetsError | None:
-    """Return what to tell of an error of the database in which Dagster records runs; None for any other error."""
-    sqlalchemy = sys.modules.get("sqlalchemy.exc")
-    if sqlalchemy is None or not isinstance(error, sqlalchemy.DBAPIError):
-        return None
-    return TaxiAssetsError(
-        f"Dagster's records, in DAGSTER_HOME, can't be kept: {first_line(error.orig or error)}. Each table has its "
-        "months as they were before, or whole. Make room or mend the place, and run this again."
-    )
 
 
 def _fail(error: TaxiAssetsError, status: int) -> NoReturn:
