@@ -7,6 +7,7 @@ from typing import Final
 import dagster as dg
 
 from taxi_assets.contracts import Contract, contract_of
+from taxi_assets.lake.metadata import asset_key
 from taxi_assets.landing import Landing
 from taxi_assets.nyctaxi import catalog as nyctaxi
 from taxi_assets.nyctaxi import checks as nyctaxi_checks
@@ -27,3 +28,9 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
 def contracts() -> list[type[Contract]]:
     """Return the contracts of all tables, bronze first."""
     return [contract_of("/".join(key.path)) for asset in ASSETS for key in sorted(asset.keys)]
+
+
+def partitions_of(contract: type[Contract]) -> dg.PartitionsDefinition:
+    """Return the partitions of the asset that is a contract's table."""
+    key = asset_key(contract)
+    return next(asset.partitions_def for asset in ASSETS if key in asset.keys and asset.partitions_def is not None)

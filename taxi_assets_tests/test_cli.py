@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -20,6 +22,7 @@ from rich.console import Console
 from taxi_assets import cli
 from taxi_assets.cli import terminal
 from taxi_assets.engines import DeltaLocation
+from taxi_assets.instance import open_instance
 from taxi_assets.sample import NOTE
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.vocabulary import Service
@@ -216,6 +219,24 @@ def test_restore_says_what_it_did_and_how_to_undo_it(run: Run) -> None:
     assert run("sql", "SELECT count(*) AS n FROM tlc_gold.nyc_taxi_daily").out == "n\n1\n"
     assert run("restore", "tlc_gold.nyc_taxi_daily", "3").status == 0
     assert run("sql", "SELECT count(*) AS n FROM tlc_gold.nyc_taxi_daily").out == "n\n3\n"
+
+
+@pytest.mark.usefixtures("run", "daily")
+def test_a_table_that_was_restored_and_not_recorded_is_one_line_that_says_both(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "home"))
+    open_instance(str(tmp_path / "home")).dispose()
+    with closing(sqlite3.connect(tmp_path / "home" / "history" / "runs" / "index.db")) as database:
+        database.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON event_logs BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+        )
+
+    outcome = run("restore", "tlc_gold.nyc_taxi_daily", "1")
+
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "is as version 1 was, and that is version 4 now. But Dagster's records" in only_line(outcome)
+    assert "database or disk is full. Mend these, restore tlc_gold.nyc_taxi_daily to version 3" in only_line(outcome)
 
 
 @pytest.mark.usefixtures("run", "daily")

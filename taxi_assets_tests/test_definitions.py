@@ -11,10 +11,15 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from taxi_assets.catalogs import partitions_of
 from taxi_assets.definitions import build_defs, defs
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.nyctaxi import partitions as nyctaxi
+from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
 from taxi_assets.settings import Settings
+from taxi_assets.tlc import partitions as tlc
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.vocabulary import Service
 
 pytestmark = pytest.mark.fast
 
@@ -42,6 +47,11 @@ OF_SOME = {
 def of_service(service: str) -> set[str]:
     trips = {f"tlc_bronze/{service}_trips", f"tlc_silver/{service}_trips", f"tlc_silver/{service}_trips_quarantine"}
     return trips | {table for table, services in OF_SOME.items() if service in services}
+
+
+def test_a_table_is_of_its_own_catalogs_months() -> None:
+    for contract, months in ((SILVER_TRIPS[Service.GREEN], tlc.MONTHS), (FactTrips, nyctaxi.MONTHS)):
+        assert partitions_of(contract) is months
 
 
 def test_the_tables_of_the_design_are_assets() -> None:

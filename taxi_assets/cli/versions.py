@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxi_assets.cli.terminal import Json, app, out, plain, show
-from taxi_assets.errors import UsageError
+from taxi_assets.errors import LakeError, UsageError, first_line
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -69,8 +69,15 @@ def restore(
     settings = Settings.load()
     instance = open_instance(settings.dagster_home)
     restored = restore_table(lake_of(settings), contract, version)
-    record(instance, contract, partitions, version, restored)
     name = contract.stored_as().sql_name
+    try:
+        record(instance, contract, partitions, version, restored)
+    except Exception as error:
+        raise LakeError(
+            f"{name} was restored: it is as version {version} was, and that is version {restored.version} now. But "
+            f"Dagster's records, in DAGSTER_HOME, don't say so: {first_line(error)}. Mend these, restore {name} to "
+            f"version {restored.version - 1}, and then to {version} again."
+        ) from error
     out.print(f"{name} is as version {version} was; that is version {restored.version} now.", highlight=False)
     by_month = bool(contract.stored_as().partition)
     for says, texts in (("Put back", restored.changed), ("No longer stored", restored.gone)):
@@ -85,13 +92,12 @@ def restore(
 
 def _table_named(name: str) -> tuple[type[Contract], dg.PartitionsDefinition]:
     """Return the contract of a table, called as in SQL or by its asset key, and the partitions of its asset."""
-    from taxi_assets.catalogs import contracts
-    from taxi_assets.tlc.partitions import MONTHS
+    from taxi_assets.catalogs import contracts, partitions_of
 
     tables = {contract.stored_as().sql_name: contract for contract in contracts()}
     wanted = name.replace("/", ".", 1)
     if wanted in tables:
-        return tables[wanted], MONTHS
+        return tables[wanted], partitions_of(tables[wanted])
     near = difflib.get_close_matches(wanted, tables, n=3)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(tables)}."
     raise UsageError(f"There is no table '{name}'. {hint}")

@@ -24,6 +24,7 @@ from taxi_assets.lake.lake import Lake
 from taxi_assets.object_store import open_store
 
 _ENTRY: Final = re.compile(r"_delta_log/(\d{20})\.json")
+_CHECKPOINT: Final = re.compile(r"_delta_log/(\d{20})\.checkpoint\b")
 
 Texts = Mapping[str, str]
 """A partition's values as the log writes them, by column."""
@@ -88,7 +89,8 @@ def restore(lake: Lake, contract: type[Contract], number: int) -> Restored:
         raise LakeError(f"{name} can't be restored to version {number}: {first_line(error)}.") from error
     changed = [dict(key) for key, paths in sorted(then_files.items()) if now_files.get(key) != paths]
     gone = [dict(key) for key in sorted(now_files) if key not in then_files]
-    return Restored(location.version() or 0, tuple(changed), tuple(gone))
+    # By the table in hand: another may have written since.
+    return Restored(table.version(), tuple(changed), tuple(gone))
 
 
 def _version(number: int, entry: bytes) -> Version:
@@ -134,10 +136,21 @@ def _at(location: DeltaLocation, name: str, newest: int, number: int) -> DeltaTa
     try:
         return DeltaTable(location.uri, version=number, storage_options=dict(location.storage_options) or None)
     except (DeltaError, OSError) as error:
+        cleaned_up = isinstance(error, DeltaError) and _is_cleaned_up(location, number)
+        problem = "its entry in the log is cleaned up" if cleaned_up else first_line(error)
         raise LakeError(
-            f"Version {number} of {name} can't be restored: its entry in the log is cleaned up. Nothing was changed. "
+            f"Version {number} of {name} can't be restored: {problem}. Nothing was changed. "
             "See its history for those that are left."
         ) from error
+
+
+def _is_cleaned_up(location: DeltaLocation, number: int) -> bool:
+    """Whether the log lacks an entry that a version is made up of: those since the last checkpoint before it."""
+    paths = list(_listed(open_store(location.uri, location.storage_options), "_delta_log"))
+    entries = {int(match[1]) for path in paths if (match := _ENTRY.fullmatch(path))}
+    checkpoints = {int(match[1]) for path in paths if (match := _CHECKPOINT.match(path))}
+    last = max((checkpoint for checkpoint in checkpoints if checkpoint <= number), default=-1)
+    return not entries.issuperset(range(last + 1, number + 1))
 
 
 def _require_there(location: DeltaLocation, name: str, number: int, paths: set[str]) -> None:

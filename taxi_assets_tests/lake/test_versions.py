@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
 from taxi_assets.engines import DeltaLocation
 from taxi_assets.engines.compaction import compact
@@ -137,6 +138,34 @@ def test_a_version_whose_entry_in_the_log_is_cleaned_up_is_refused(lake: Lake) -
         entry.unlink()
 
     assert "is cleaned up. Nothing was changed." in as_it_was(lake, 1)
+
+
+def test_a_version_that_cant_be_read_for_another_reason_is_refused_for_that_one(lake: Lake) -> None:
+    table = lake.location(Sales).open()
+    assert table is not None
+    table.create_checkpoint()
+    (Path(lake.location(Sales).uri) / "_delta_log" / "00000000000000000001.json").write_text('{"torn')
+
+    told = as_it_was(lake, 1)
+
+    assert "cleaned up" not in told
+    assert "Json error" in told
+
+
+def test_the_version_that_restoring_made_is_told_although_another_writes_right_after(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restores = DeltaTable.restore
+
+    def then_write(table: DeltaTable, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        done = restores(table, *args, **kwargs)
+        POLARS.replace(Sales, lake.location(Sales), sales(sale(5, TUESDAY)), {"day": TUESDAY})
+        return done
+
+    monkeypatch.setattr(DeltaTable, "restore", then_write)
+
+    assert restore(lake, Sales, 1).version == 4
+    assert lake.location(Sales).version() == 5
 
 
 def test_what_another_writes_meanwhile_is_never_undone(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
