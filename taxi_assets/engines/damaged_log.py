@@ -27,8 +27,8 @@ def last_commit_is_empty(uri: str, version: int) -> bool:
     return "://" not in uri and entry.exists() and entry.stat().st_size == 0
 
 
-def remedy(uri: str, storage_options: Mapping[str, str]) -> str:
-    """Name the newest entry that was cut off, and say what makes the table readable again."""
+def remedy(uri: str, storage_options: Mapping[str, str]) -> str | None:
+    """Name the newest entry that was cut off, and say what makes the table readable again; None if all are whole."""
     log = open_store(f"{uri}/_delta_log", storage_options)
     entries = {file["path"]: file["size"] for batch in obstore.list(log) for file in batch}
     for name in sorted(entries, reverse=True):
@@ -42,7 +42,7 @@ def remedy(uri: str, storage_options: Mapping[str, str]) -> str:
                 f"The entry _delta_log/{name} was cut off. Move it out of the table's folder: the table is then as it "
                 "was before that write. Run the month again that was being written."
             )
-    return "Look at the newest files in its folder _delta_log."
+    return None
 
 
 def _is_commit(log: obstore.store.ObjectStore, name: str) -> bool:

@@ -68,14 +68,19 @@ class DeltaLocation:
                 f"The lake can't be reached at {self.uri}: {first_line(error)}. See that it is there, and may be read."
             ) from error
         except DeltaError as error:
-            raise self._damaged(first_line(error)) from error
+            raise self._unreadable(first_line(error)) from error
         if last_commit_is_empty(self.uri, table.version()):
-            raise self._damaged("its last commit is empty")
+            raise self._unreadable("its last commit is empty")
         return table
 
-    def _damaged(self, problem: str) -> LakeError:
-        advice = remedy(self.uri, self.storage_options)
-        return LakeError(f"The Delta table at {self.uri} can't be read: {problem}. Its log is damaged. {advice}")
+    def _unreadable(self, problem: str) -> LakeError:
+        mending = remedy(self.uri, self.storage_options)
+        advice = (
+            f"Its log is damaged. {mending}"
+            if mending
+            else "No entry of its log was cut off: see what else writes to it, by the newest files in its _delta_log."
+        )
+        return LakeError(f"The Delta table at {self.uri} can't be read: {problem}. {advice}")
 
     def open_as_of(self, moment: datetime) -> DeltaTable | None:
         """Load the table as it was at a moment; None when there was no table yet.

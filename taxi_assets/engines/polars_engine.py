@@ -74,9 +74,11 @@ class PolarsEngine:
             except BaseException as error:
                 if not may_be_committed(location, partition, path):
                     delete_quietly(store, path)
-                if place_error_number(error) is None and _is_of_what_was_read(error):
-                    found = first_line(error)
-                    raise UnreadableRowsError(f"it is damaged and can't be read to its end ({found})") from error
+                if place_error_number(error, location.uri) is None and _is_of_what_was_read(error):
+                    # What the operating system refuses may be whole.
+                    is_damaged = not isinstance(error, OSError)
+                    problem = "is damaged and can't be read to its end" if is_damaged else "can't be read"
+                    raise UnreadableRowsError(f"it {problem} ({first_line(error)})") from error
                 raise
         # By the snapshot in hand: the log of an earlier version may be cleaned up as soon as there is a newer one.
         before = _scan(contract, location, replaced, [partition]) if files_of(replaced, partition) else None

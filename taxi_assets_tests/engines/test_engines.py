@@ -9,6 +9,7 @@ which takes no time: that each engine goes on with what the other has stored is 
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from collections.abc import Callable
@@ -319,6 +320,20 @@ def test_reading_what_is_no_delta_log_is_an_error_that_names_the_place(engine: E
     with pytest.raises(LakeError, match="can't be read") as error:
         engine.read(Sales, at, None)
     assert at.uri in str(error.value)
+
+
+def test_a_table_that_needs_what_its_reader_lacks_isnt_called_damaged(engine: Engine, at: DeltaLocation) -> None:
+    at.create_if_missing(Sales)
+    log = Path(at.uri) / "_delta_log" / "00000000000000000000.json"
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    (protocol,) = (action["protocol"] for action in actions if "protocol" in action)
+    for of in ("readerFeatures", "writerFeatures"):
+        protocol[of].append("mindReading")
+    log.write_text("\n".join(map(json.dumps, actions)))
+
+    with pytest.raises(LakeError, match="Feature 'mindReading' is not supported") as error:
+        engine.read(Sales, at, None)
+    assert "damaged" not in str(error.value)
 
 
 # --- reading
