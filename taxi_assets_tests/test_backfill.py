@@ -56,7 +56,7 @@ def test_a_run_that_cant_be_recorded_is_an_error_for_the_user_that_can_be_sent_t
     refuse(tmp_path, "INSERT ON run_tags")
 
     with pytest.raises(TaxiAssetsError) as raised:
-        backfill.run_here(MonthReport(str(MONTH), "waiting", services), lambda _step: None)
+        backfill.run_here({}, MonthReport(str(MONTH), "waiting", services), lambda _step: None)
 
     assert FULL in str(pickle.loads(pickle.dumps(raised.value)))
 
