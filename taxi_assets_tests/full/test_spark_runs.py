@@ -106,8 +106,9 @@ from taxi_assets.engines.spark_session import SparkSetup
 
 setup = SparkSetup("local[1]", {"spark.hadoop.fs.s3a.secret.key": "not-for-all"}, None, Path(sys.argv[1]) / "spark.log")
 context = setup.session().sparkContext
-lines = [path.read_bytes().decode(errors="replace") for path in Path("/proc").glob("[0-9]*/cmdline")]
-print(any("org.apache.spark" in line for line in lines), any("not-for-all" in line for line in lines))
+lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")]
+of_jvms = [line for line in lines if b"org.apache.spark.deploy" in line and b"java" in line.split(b"\\0")[0]]
+print(bool(of_jvms), any(b"not-for-all" in line for line in of_jvms))
 print(context._jsc.hadoopConfiguration().get("fs.s3a.secret.key"))
 """
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
