@@ -148,6 +148,6 @@ def test_the_readmes_picture_of_a_year_is_what_its_commands_show(tmp_path: Path)
     (tmp_path / "landing").mkdir()
     shell = Shell(tmp_path)
     for line in commands.splitlines():
-        done = shell(*shlex.split(line, comments=True)[1:], FORCE_COLOR="1", TERM="dumb", COLUMNS="140")
+        done = shell(*shlex.split(line, comments=True)[1:], FORCE_COLOR="1", TERM="dumb", COLUMNS="140", LINES="50")
         assert done.returncode == 0, done.stderr
     assert [line.rstrip() for line in done.stdout.splitlines()] == picture.splitlines()
