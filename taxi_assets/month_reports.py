@@ -1,11 +1,15 @@
-"""What is reported of a month that was to be run, whichever catalog's it is."""
+"""Months that are to be run, whichever catalog's: that there are such, and what is reported of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import dagster as dg
+
+from taxi_assets.errors import UsageError
+from taxi_assets.months import Month
 from taxi_assets.runs import CheckOutcome, RunOutcome
 
 
@@ -46,4 +50,14 @@ class MonthReport:
             seconds=outcome.seconds,
             failures=outcome.failures,
             checks=outcome.checks,
+        )
+
+
+def require_partitions(months: Sequence[Month], definition: dg.MonthlyPartitionsDefinition) -> None:
+    """Raise UsageError for months that have no partition."""
+    beyond = [str(month) for month in months if not definition.has_partition_key(str(month))]
+    if beyond:
+        raise UsageError(
+            f"There is no partition for {', '.join(beyond)}: "
+            f"months run from {definition.get_first_partition_key()} to {definition.get_last_partition_key()}."
         )

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import dagster as dg
 
-from taxi_assets.errors import UsageError
 from taxi_assets.landing import Landing
-from taxi_assets.month_reports import MonthReport
+from taxi_assets.month_reports import MonthReport, require_partitions
 from taxi_assets.months import Month
 from taxi_assets.nyctaxi.catalog import NAME, all_keys
 from taxi_assets.nyctaxi.partitions import MONTHS
@@ -21,12 +20,7 @@ def plan_months(months: Sequence[Month], landing: Landing) -> list[MonthReport]:
 
     Raises UsageError for a month that has no partition, LandingError for a file that can't be used.
     """
-    beyond = [str(month) for month in months if not MONTHS.has_partition_key(str(month))]
-    if beyond:
-        raise UsageError(
-            f"There is no partition for {', '.join(beyond)}: "
-            f"months run from {MONTHS.get_first_partition_key()} to {MONTHS.get_last_partition_key()}."
-        )
+    require_partitions(months, MONTHS)
     held = {month for trip_file in trip_files(landing.files()) for month in trip_file.months(landing)}
     return [
         MonthReport(str(month), "waiting", (NAME,))

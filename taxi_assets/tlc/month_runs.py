@@ -7,8 +7,7 @@ from typing import Literal
 
 import dagster as dg
 
-from taxi_assets.errors import UsageError
-from taxi_assets.month_reports import MonthReport
+from taxi_assets.month_reports import MonthReport, require_partitions
 from taxi_assets.months import Month
 from taxi_assets.runs import run_partition
 from taxi_assets.tlc.catalog import keys_for, run_tags
@@ -27,12 +26,7 @@ def plan_months(
 
     Raises UsageError for a month that has no partition.
     """
-    beyond = [str(month) for month in months if not MONTHS.has_partition_key(str(month))]
-    if beyond:
-        raise UsageError(
-            f"There is no partition for {', '.join(beyond)}: "
-            f"months run from {MONTHS.get_first_partition_key()} to {MONTHS.get_last_partition_key()}."
-        )
+    require_partitions(months, MONTHS)
     return [_plan_month(month, services, landed, blocked) for month in months]
 
 
