@@ -717,14 +717,17 @@ def test_after_an_interrupt_nothing_more_arrives(
     other = Wanted.trips(Service.GREEN, MONTH)
     for path in (PATH, f"/{other.path}"):
         server.serve(path, WHOLE)
-    interrupted = threading.Event()
+    at_half, interrupted = threading.Event(), threading.Event()
 
     def held_up(name: str, done: int, _total: int | None) -> None:
         if name == FILE.name and done == HALF:
+            at_half.set()
             interrupted.wait(5)
 
     with closing(fetch([FILE, other], landing, Server(server.address, timeout=5), on_bytes=held_up)) as ended:
         assert next(ended).name == other.name
+        # The other file may be there before half of this one is.
+        assert at_half.wait(5)
     interrupted.set()
     for thread in at_work():
         thread.join()
