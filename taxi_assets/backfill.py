@@ -6,7 +6,7 @@ What has become of a month is status.py's to say, how one is run tlc/month_runs.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import cache, partial
@@ -78,10 +78,11 @@ def plan(
 
 def run(
     settings: Settings, planned: Sequence[MonthReport], jobs: int | None, on_progress: Callable[[str], None]
-) -> Iterator[MonthReport]:
+) -> Generator[MonthReport]:
     """Run the months that are waiting, some of them at once, and report each month as it ends.
 
-    One month, or one at a time, is run in this process; interrupted, it ends before the interrupt is raised.
+    One month, or one at a time, is run in this process: an interrupt leaves what `run_partition` says. Processes for
+    several are ended when this is closed.
     """
     waiting = [report for report in planned if report.state == "waiting"]
     yield from (report for report in planned if report.state != "waiting")

@@ -12,7 +12,7 @@ import os
 import shutil
 import socket
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -118,17 +118,24 @@ def _said_by(problem: BaseException) -> str:
 
 def end_dead_runs(instance: dg.DagsterInstance) -> None:
     """End the runs whose processes, which lived on this machine, are gone."""
-    going_on = RunsFilter(
-        statuses=[DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING, DagsterRunStatus.STARTED],
-        tags={_HOST: socket.gethostname()},
-    )
-    for run in instance.get_runs(filters=going_on):
+    for run in _going_on(instance, {_HOST: socket.gethostname()}):
         # A run that is done again has its parent's tags, and lives in no process of ours.
         process = "" if run.parent_run_id else run.tags.get(_PROCESS, "")
         if process.isdigit() and not _lives(int(process), run.tags.get(_BEGAN, "")):
             instance.report_run_failed(
                 run, f"Process {process}, in which this run lived, is gone. Run the month again."
             )
+
+
+def end_own_runs(instance: dg.DagsterInstance) -> None:
+    """End the runs that live in this process, which is about to end."""
+    for run in _going_on(instance, process_tags()):
+        instance.report_run_failed(run, "Interrupted. Run the month again.")
+
+
+def _going_on(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> Sequence[dg.DagsterRun]:
+    statuses = [DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING, DagsterRunStatus.STARTED]
+    return instance.get_runs(filters=RunsFilter(statuses=statuses, tags=dict(tags)))
 
 
 def _lives(process: int, began: str) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import dagster as dg
-from dagster._core.events import RunFailureReason
 
-from taxi_assets.instance import process_tags
+from taxi_assets.instance import end_own_runs, process_tags
 from taxi_assets.run_records import kept_connections
 
 CODE_LOCATION: Final = "taxi_assets"
@@ -63,15 +63,14 @@ def run_partition(
 ) -> RunOutcome:
     """Run some assets of an importable job for one partition, in this process; `on_step` hears of each step.
 
-    Raises KeyboardInterrupt once a run that was interrupted is recorded to have failed.
+    Raises KeyboardInterrupt once a run that was interrupted is recorded to have failed. What it was at goes on until
+    the process ends: end that by `os._exit`, which is as safe for the tables as any kill.
     """
     failures: list[str] = []
-    interrupted = False
     # A step that is done again evaluates its checks again; the last result is the one that holds.
     checks: dict[tuple[str, str], CheckOutcome] = {}
 
     def follow(event: dg.DagsterEvent) -> None:
-        nonlocal interrupted
         if event.event_type is dg.DagsterEventType.STEP_START:
             on_step(str(event.step_key))
         elif event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
@@ -79,9 +78,6 @@ def run_partition(
             checks[outcome.table, outcome.name] = outcome
         elif event.is_step_failure:
             failures.append(cause_of_failure(event))
-        elif event.is_job_failure:
-            # Dagster takes the interrupt for its own, and returns as if the run had failed by itself.
-            interrupted = event.job_failure_data.failure_reason is RunFailureReason.UNEXPECTED_TERMINATION
 
     all_tags = {
         **tags,
@@ -90,17 +86,29 @@ def run_partition(
         ".dagster/repository": f"__repository__@{CODE_LOCATION}",
         "dagster/code_location": CODE_LOCATION,
     }
+
+    def run() -> dg.ExecuteJobResult:
+        with _following(follow), kept_connections(instance):
+            return dg.execute_job(
+                dg.reconstructable(job),
+                instance=instance,
+                tags=all_tags,
+                asset_selection=list(assets),
+                run_config={"loggers": {RUN_LOG: {}}},
+            )
+
     start = time.perf_counter()
-    with _following(follow), kept_connections(instance):
-        result = dg.execute_job(
-            dg.reconstructable(job),
-            instance=instance,
-            tags=all_tags,
-            asset_selection=list(assets),
-            run_config={"loggers": {RUN_LOG: {}}},
-        )
-    if interrupted:
-        raise KeyboardInterrupt
+    # In the main thread Dagster would raise an interrupt wherever the run is: within what Polars calls from Rust, which
+    # panics, and within callbacks, where Python ignores it.
+    running = ThreadPoolExecutor(1).submit(run)
+    try:
+        # Looked up now and then, because the handler that Polars puts before Python's ends no waiting.
+        while not wait([running], timeout=0.1).done:
+            pass
+    except KeyboardInterrupt:
+        end_own_runs(instance)
+        raise
+    result = running.result()
     seconds = round(time.perf_counter() - start, 3)
     return RunOutcome(result.run_id, result.success, seconds, tuple(failures), tuple(checks.values()))
 

@@ -118,13 +118,18 @@ def _serve(work: _Work[Any, Any], tasks: Connection) -> None:
         with contextlib.suppress(BrokenPipeError):
             tasks.send(message)
 
-    with contextlib.suppress(EOFError, ConnectionResetError, KeyboardInterrupt):
+    try:
         while True:
             task = tasks.recv()
             try:
                 tell(work(task, lambda text: tell(_Word(text))))
             except TaxiAssetsError as error:
                 tell(error)
+    except (EOFError, ConnectionResetError):
+        return
+    except KeyboardInterrupt:
+        # Threads that the work has left behind would be waited for.
+        os._exit(1)
 
 
 def _end(processes: Sequence[BaseProcess]) -> None:

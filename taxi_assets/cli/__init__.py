@@ -11,7 +11,7 @@ import sys
 from typing import NoReturn
 
 from taxi_assets.cli import alerts, landing, metrics, months, tables, versions  # noqa: F401 - each declares its commands
-from taxi_assets.cli.terminal import FAILED, WRONG_USE, app, err, plain
+from taxi_assets.cli.terminal import FAILED, WRONG_USE, app, show_error
 from taxi_assets.errors import TaxiAssetsError, UsageError, error_of_the_records
 
 
@@ -38,5 +38,5 @@ def main() -> None:
 
 
 def _fail(error: TaxiAssetsError, status: int) -> NoReturn:
-    err.print(f"[red]{plain(str(error))}[/red]", highlight=False)
+    show_error(str(error))
     sys.exit(status)

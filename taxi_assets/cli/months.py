@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxi_assets.cli.terminal import DONE, FAILED, Json, Months, app, err, out, plain, show, show_json, styled_status
+from taxi_assets.cli.terminal import (
+    DONE,
+    FAILED,
+    Json,
+    Months,
+    app,
+    end_interrupted,
+    err,
+    out,
+    plain,
+    show,
+    show_json,
+    styled_status,
+)
 from taxi_assets.errors import TaxiAssetsError, UsageError
 from taxi_assets.months import Month, parse_months
 from taxi_assets.vocabulary import Service
@@ -57,12 +71,13 @@ def materialize(
                 planned = backfill.plan(settings, parsed, service or list(Service), only)
             else:
                 planned = backfill.plan_nyctaxi(settings, parsed)
-            for report in backfill.run(settings, planned, jobs, line.update):
-                reports.append(report)
-                if not json_:
-                    _show_month(report)
+            with closing(backfill.run(settings, planned, jobs, line.update)) as ended:
+                for report in ended:
+                    reports.append(report)
+                    if not json_:
+                        _show_month(report)
     except KeyboardInterrupt:
-        raise TaxiAssetsError("Interrupted. Months that were done are stored whole; run the others again.") from None
+        end_interrupted("Interrupted. Months that were done are stored whole; run the others again.")
     if json_:
         in_order = sorted(reports, key=lambda report: report.month)
         show_json([dataclasses.asdict(report) for report in in_order])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Collection, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -90,3 +91,15 @@ def styled_status(status: str) -> str:
 def plain(text: str) -> str:
     """Return a text as it is to be shown, line by line, whatever brackets and control characters stand in it."""
     return escape("\n".join(map(printable, text.split("\n"))))
+
+
+def show_error(text: str) -> None:
+    """Show what went wrong, in the user's words."""
+    err.print(f"[red]{plain(text)}[/red]", highlight=False)
+
+
+def end_interrupted(text: str) -> NoReturn:
+    """Show what an interrupt left, and end the process at once: threads that are at work aren't waited for."""
+    show_error(text)
+    sys.stdout.flush()
+    os._exit(FAILED)
