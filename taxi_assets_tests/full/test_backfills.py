@@ -96,6 +96,9 @@ def test_only_what_is_missing_failed_or_stale_is_run_and_what_is_blocked_is_told
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupted_every_run_ends_as_failed_none_begins_and_the_months_run_well_again(home: Home, jobs: str) -> None:
+    for month in MONTHS[:2]:
+        # So that a run lasts until the interrupt is there.
+        write_month(home.landing, Service.GREEN, month, 400_000)
     with open_instance(str(home.dagster)) as instance:
         process = home.start("materialize", "--jobs", jobs, RANGE)
         wait_for(lambda: len(at_work(instance)) == int(jobs), "the runs to begin", 5 * MINUTE)
