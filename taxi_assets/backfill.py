@@ -1,6 +1,6 @@
 """Many months from the command line: which of them are to be run, and running several at once.
 
-What has become of a month is status.py's to say, how one is run tlc/month_runs.py's; the UI's backfills are Dagster's.
+What has become of a month is tlc/status.py's to say, how one is run month_runs.py's; the UI's backfills are Dagster's.
 """
 
 from __future__ import annotations
@@ -25,11 +25,8 @@ from taxi_assets.places import lake_of, landing_of
 from taxi_assets.run_records import kept_connections
 from taxi_assets.settings import Settings
 from taxi_assets.side_by_side import side_by_side
-from taxi_assets.status import State, draw
-from taxi_assets.tlc.blocked_months import blocked_months
-from taxi_assets.tlc.checks import check_keys
 from taxi_assets.tlc.month_runs import plan_months, run_month
-from taxi_assets.tlc.trip_files import TripFiles
+from taxi_assets.tlc.status import InLanding, State, draw
 from taxi_assets.vocabulary import Service
 
 
@@ -61,16 +58,15 @@ def plan(
 
     With `only`, months of which none is to be run are left out, but for those that are blocked.
     """
-    landing = landing_of(settings)
-    landed, blocked = TripFiles.of(landing.files()), blocked_months(landing)
-    wanted = set(landed.by_month)
+    found = InLanding.of(landing_of(settings))
+    wanted = set(found.files.by_month)
     if only:
         instance = open_instance(settings.dagster_home)
         with kept_connections(instance):
-            cells = draw(landed, blocked, lake_of(settings), instance, check_keys(landing), months).cells
+            cells = draw(found, lake_of(settings), instance, months).cells
         states = {state for one in only for state in _STATES[one]}
         wanted &= {service_month for service_month, cell in cells.items() if cell.state in states}
-    planned = plan_months(months, services, wanted, blocked)
+    planned = plan_months(months, services, wanted, found.blocked)
     if only:
         return [replace(report, not_in_landing=()) for report in planned if report.state != "not in landing"]
     return planned

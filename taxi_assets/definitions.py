@@ -7,18 +7,19 @@ import dagster as dg
 from taxi_assets.alerts.routes import alerts_of
 from taxi_assets.alerts.sensor import alerts_sensor
 from taxi_assets.catalogs import ASSETS, all_checks
-from taxi_assets.jobs import TLC_MONTH, jobs, maintenance_job
+from taxi_assets.jobs import jobs, maintenance_job
 from taxi_assets.lake.assets import IO_MANAGER
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
 from taxi_assets.lake.passed_by import PASSED_BY, PassedBy
-from taxi_assets.nyctaxi.catalog import MONTH_JOB
+from taxi_assets.nyctaxi.catalog import MONTH_JOB as NYCTAXI_MONTH
 from taxi_assets.nyctaxi.sensor import nyctaxi_landing
 from taxi_assets.places import lake_of, landing_of, maintenance_of
 from taxi_assets.runs import RUN_LOG, run_log
 from taxi_assets.schedules import schedules
-from taxi_assets.sensors import tlc_landing
 from taxi_assets.settings import Settings
-from taxi_assets.status import landing_status
+from taxi_assets.tlc.catalog import MONTH_JOB as TLC_MONTH
+from taxi_assets.tlc.sensor import tlc_landing
+from taxi_assets.tlc.status import landing_status
 
 
 def build_defs(settings: Settings) -> dg.Definitions:
@@ -53,4 +54,4 @@ def tlc_month() -> dg.JobDefinition:
 
 def nyctaxi_month() -> dg.JobDefinition:
     """Return the job of a whole month of that catalog, likewise."""
-    return defs.resolve_job_def(MONTH_JOB)
+    return defs.resolve_job_def(NYCTAXI_MONTH)

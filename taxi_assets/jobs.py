@@ -10,10 +10,9 @@ import dagster as dg
 from taxi_assets.catalogs import contracts
 from taxi_assets.lake.maintenance import maintenance_op
 from taxi_assets.nyctaxi import catalog as nyctaxi
-from taxi_assets.tlc.catalog import keys_for
+from taxi_assets.tlc import catalog as tlc
 from taxi_assets.vocabulary import Service
 
-TLC_MONTH: Final = "tlc_month"
 MAINTENANCE: Final = "lake_maintenance"
 ENGINE: Final = "taxi_assets/engine"
 """Tag that names what computes a run, for the queue to limit the runs of each engine."""
@@ -23,8 +22,8 @@ def jobs(engine: str) -> list[dg.UnresolvedAssetJobDefinition]:
     """Return the job of a whole month of each catalog, and for TLC's one per service: its own tables and the shared."""
     whole = "from landed file to gold, with all checks."
     return [
-        _month_job(TLC_MONTH, keys_for(list(Service)), engine, f"A month of all services, {whole}"),
-        *(_month_job(f"tlc_{one}", keys_for([one]), engine, f"A month of {one} trips, {whole}") for one in Service),
+        _month_job(tlc.MONTH_JOB, tlc.keys_for(list(Service)), engine, f"A month of all services, {whole}"),
+        *(_month_job(f"tlc_{one}", tlc.keys_for([one]), engine, f"A month of {one} trips, {whole}") for one in Service),
         _month_job(nyctaxi.MONTH_JOB, nyctaxi.all_keys(), engine, f"A month of the star of trips, {whole}"),
     ]
 

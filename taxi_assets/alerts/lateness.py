@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.status import is_awaited
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.tlc.status import is_awaited
 from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
 from taxi_assets.vocabulary import Service
 

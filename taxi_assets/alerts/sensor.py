@@ -20,9 +20,7 @@ from taxi_assets.catalogs import GROUPS
 from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
-from taxi_assets.status import stored_months
-from taxi_assets.tlc.blocked_months import blocked_months
-from taxi_assets.tlc.trip_files import TripFiles
+from taxi_assets.tlc.status import InLanding, stored_months
 
 NO_ROUTE: Final = "No route is set, so nothing is sent: set TAXI_ALERTS__ROUTES__NAME__URL."
 
@@ -77,8 +75,8 @@ def _send(context: dg.SensorEvaluationContext, alerts: Alerts, state: State, now
 
 def _lateness(context: dg.SensorEvaluationContext, landing: Landing, lake: Lake) -> Lateness | None:
     try:
-        landed, today = TripFiles.of(landing.files()), datetime.now(UTC).date()
-        return lateness(stored_months(lake), landed, blocked_months(landing), today)
+        found, today = InLanding.of(landing), datetime.now(UTC).date()
+        return lateness(stored_months(lake), found.files, found.blocked, today)
     except TaxiAssetsError as error:
         # A landing that can't be listed is no reason to keep other alerts back.
         context.log.warning("Which months are late isn't known: %s", error)

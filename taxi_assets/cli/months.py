@@ -138,17 +138,13 @@ def status(
     from taxi_assets.places import lake_of, landing_of
     from taxi_assets.run_records import kept_connections
     from taxi_assets.settings import Settings
-    from taxi_assets.status import MEANINGS, draw
-    from taxi_assets.tlc.blocked_months import blocked_months
-    from taxi_assets.tlc.checks import check_keys
-    from taxi_assets.tlc.trip_files import TripFiles
+    from taxi_assets.tlc.status import MEANINGS, InLanding, draw
 
     settings = Settings.load()
-    landing = landing_of(settings)
-    landed, blocked = TripFiles.of(landing.files()), blocked_months(landing)
+    found = InLanding.of(landing_of(settings))
     instance = open_instance(settings.dagster_home)
     with kept_connections(instance):
-        picture = draw(landed, blocked, lake_of(settings), instance, check_keys(landing), wanted)
+        picture = draw(found, lake_of(settings), instance, wanted)
     if json_:
         show(
             [

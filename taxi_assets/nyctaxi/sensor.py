@@ -23,7 +23,7 @@ from taxi_assets.nyctaxi.trip_files import TripFile, trip_files
 MOST_RUNS_A_TICK: Final = 8
 """Months requested by one tick; the rest follow with the next ticks.
 
-A tick lasts until its runs are queued, which takes SQLite 1 s of a core for each (sensors.py): it stays under 10 s.
+A tick lasts until its runs are queued, which takes SQLite 1 s of a core for each (tlc/sensor.py): it stays under 10 s.
 """
 
 

@@ -25,6 +25,8 @@ from taxi_assets.tlc.silver.green_trips import green_trips as silver_green_trips
 from taxi_assets.tlc.silver.yellow_trips import yellow_trips as silver_yellow_trips
 from taxi_assets.vocabulary import Service
 
+MONTH_JOB: Final = "tlc_month"
+
 ASSETS: Final[tuple[dg.AssetsDefinition, ...]] = (
     bronze_yellow_trips,
     bronze_green_trips,

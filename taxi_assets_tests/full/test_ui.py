@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from taxi_assets.status import MEANINGS, State
 from taxi_assets.tlc.catalog import ASSETS, keys_for
 from taxi_assets.tlc.silver.green_trips import GreenTrips
+from taxi_assets.tlc.status import MEANINGS, State
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.full.browser import Ui, browsing
 from taxi_assets_tests.full.conftest import REAL_MONTHS, SevenMonths
@@ -23,7 +23,7 @@ _ALL_GROUPS = ",".join(f"global%40global%3Atlc_{layer}" for layer in ("bronze", 
 _OBSERVE = """
 import dagster as dg
 from taxi_assets.definitions import defs
-from taxi_assets.status import STATUS
+from taxi_assets.tlc.status import STATUS
 with dg.DagsterInstance.get() as instance:
     defs.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance, asset_selection=[STATUS])
 """

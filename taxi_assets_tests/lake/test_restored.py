@@ -14,14 +14,11 @@ from taxi_assets.lake.metadata import asset_key
 from taxi_assets.lake.restored import record
 from taxi_assets.lake.versions import history, restore
 from taxi_assets.places import landing_of
-from taxi_assets.status import State, draw
-from taxi_assets.tlc.blocked_months import blocked_months
 from taxi_assets.tlc.bronze.green_trips import GreenTrips as BronzeGreenTrips
-from taxi_assets.tlc.checks import check_keys
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.dim_zone import DimZone
 from taxi_assets.tlc.silver.green_trips import GreenTrips
-from taxi_assets.tlc.trip_files import TripFiles
+from taxi_assets.tlc.status import InLanding, State, draw
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, Workspace, trips
 
@@ -76,8 +73,7 @@ def last(workspace: Workspace, contract: type[Contract]) -> dg.AssetMaterializat
 
 def status(workspace: Workspace) -> State:
     landing = landing_of(workspace.settings)
-    landed = TripFiles.of(landing.files())
-    picture = draw(landed, blocked_months(landing), workspace.lake, workspace.instance, check_keys(landing), [MONTH])
+    picture = draw(InLanding.of(landing), workspace.lake, workspace.instance, [MONTH])
     return picture.cells[Service.GREEN, MONTH].state
 
 

@@ -1,4 +1,4 @@
-"""Sensors: new and re-issued files in landing become runs of just their months and services.
+"""The sensor of this catalog: new and re-issued files in landing become runs of just their months and services.
 
 `plan` is pure: what stands in landing and what is known of it, to what should be run. The sensor around it only fetches
 and stores.
@@ -12,16 +12,14 @@ from typing import Final
 import dagster as dg
 
 from taxi_assets.errors import LandingError, TaxiAssetsError
-from taxi_assets.jobs import TLC_MONTH
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
-from taxi_assets.status import STATUS, draw, news
-from taxi_assets.tlc.blocked_months import blocked_months, says_blocked
-from taxi_assets.tlc.catalog import keys_for, run_tags
-from taxi_assets.tlc.checks import check_keys
+from taxi_assets.tlc.blocked_months import says_blocked
+from taxi_assets.tlc.catalog import MONTH_JOB, keys_for, run_tags
 from taxi_assets.tlc.month_records import sources_of
 from taxi_assets.tlc.partitions import MONTHS
+from taxi_assets.tlc.status import STATUS, InLanding, draw, news
 from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles, the_only
 from taxi_assets.vocabulary import Service
 
@@ -121,7 +119,7 @@ def load(cursor: str | None) -> dict[ServiceMonth, Seen]:
 
 
 @dg.sensor(
-    job_name=TLC_MONTH,
+    job_name=MONTH_JOB,
     minimum_interval_seconds=30,
     description=(
         "Requests a run of each month of which a file has landed or was written again, for just its services. "
@@ -131,8 +129,8 @@ def load(cursor: str | None) -> dict[ServiceMonth, Seen]:
 def tlc_landing(
     context: dg.SensorEvaluationContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
 ) -> dg.SensorResult:
-    landed, seen = TripFiles.of(landing.files()), load(context.cursor)
-    blocked = blocked_months(landing)
+    found, seen = InLanding.of(landing), load(context.cursor)
+    landed, blocked = found.files, found.blocked
     unknown = [known for known in landed.by_month if known not in seen or known in blocked]
     planned = plan(landed, seen, sources_of(context.instance, unknown), blocked)
     for message in planned.messages:
@@ -151,19 +149,13 @@ def tlc_landing(
         run_requests=requests,
         skip_reason=None if requests else dg.SkipReason(nothing_new.strip()),
         cursor=dump(planned.seen),
-        asset_events=_status(context, landing, lake, landed, blocked),
+        asset_events=_status(context, found, lake),
     )
 
 
-def _status(
-    context: dg.SensorEvaluationContext,
-    landing: Landing,
-    lake: Lake,
-    landed: TripFiles,
-    blocked: Mapping[ServiceMonth, str],
-) -> list[dg.AssetObservation]:
+def _status(context: dg.SensorEvaluationContext, found: InLanding, lake: Lake) -> list[dg.AssetObservation]:
     try:
-        return news(context.instance, draw(landed, blocked, lake, context.instance, check_keys(landing)))
+        return news(context.instance, draw(found, lake, context.instance))
     except TaxiAssetsError as error:
         # A picture that can't be drawn is no reason to leave months waiting.
         context.log.warning("%s isn't up to date: %s", STATUS.to_user_string(), error)

@@ -17,11 +17,11 @@ from taxi_assets.definitions import build_defs
 from taxi_assets.landing import LandedFile
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
-from taxi_assets.sensors import tlc_landing
-from taxi_assets.status import MEANINGS, STATUS, Cell, Facts, State, cell_of, draw, months_to_show
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
+from taxi_assets.tlc.sensor import tlc_landing
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.tlc.status import MEANINGS, STATUS, Cell, Facts, InLanding, State, cell_of, draw, months_to_show
 from taxi_assets.tlc.trip_files import TripFiles
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, POLARS, Workspace, bronze, judged, trips
@@ -91,7 +91,8 @@ def test_a_month_is_stale_that_silver_holds_and_bronze_doesnt(workspace: Workspa
         POLARS.replace(contract, workspace.lake.location(contract), rows, {"source_month": MONTH.first_day})
 
     def state() -> State:
-        return draw(TripFiles.of([]), {}, workspace.lake, workspace.instance, [], [MONTH]).cells[GREEN].state
+        found = InLanding.of(landing_of(workspace.settings))
+        return draw(found, workspace.lake, workspace.instance, [MONTH]).cells[GREEN].state
 
     store(SILVER_TRIPS[Service.GREEN], judged(Service.GREEN, trips(3)).kept)
     assert state() is State.STALE

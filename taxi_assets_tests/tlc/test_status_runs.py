@@ -13,15 +13,12 @@ from taxi_assets.instance import open_instance
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
-from taxi_assets.sensors import plan
 from taxi_assets.settings import Settings
-from taxi_assets.status import draw
-from taxi_assets.tlc.blocked_months import blocked_months
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.catalog import keys_for
-from taxi_assets.tlc.checks import check_keys
 from taxi_assets.tlc.month_records import sources_of
-from taxi_assets.tlc.trip_files import TripFiles
+from taxi_assets.tlc.sensor import plan
+from taxi_assets.tlc.status import InLanding, draw
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, Workspace, trips
 
@@ -32,11 +29,8 @@ GREEN = (Service.GREEN, MONTH)
 
 def word(workspace: Workspace, service: Service = Service.GREEN, month: Month = MONTH) -> str:
     """Return what the picture says of a month now."""
-    landing = landing_of(workspace.settings)
-    landed = TripFiles.of(landing.files())
-    picture = draw(
-        landed, blocked_months(landing), workspace.lake, workspace.instance, check_keys(landing), [MONTH, month]
-    )
+    found = InLanding.of(landing_of(workspace.settings))
+    picture = draw(found, workspace.lake, workspace.instance, [MONTH, month])
     return str(picture.cells[service, month])
 
 
@@ -46,9 +40,8 @@ def good(result: dg.ExecuteInProcessResult, workspace: Workspace) -> None:
 
 def requested(workspace: Workspace) -> set[tuple[Service, Month]]:
     """Return what the sensor would request if it had no cursor."""
-    landing = landing_of(workspace.settings)
-    landed = TripFiles.of(landing.files())
-    planned = plan(landed, {}, sources_of(workspace.instance, list(landed.by_month)), blocked_months(landing))
+    found = InLanding.of(landing_of(workspace.settings))
+    planned = plan(found.files, {}, sources_of(workspace.instance, list(found.files.by_month)), found.blocked)
     return {(service, request.month) for request in planned.requests for service in request.services}
 
 

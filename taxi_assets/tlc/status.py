@@ -2,7 +2,7 @@
 
 `cell_of` is pure: what is known of a month, to one word. Around it stand gathering the facts, each source asked once
 for all months, and the picture as the UI shows it; cli/ shows it on a terminal. What counts as done is decided in
-tlc/month_records.py, for the sensor and for this.
+month_records.py, for the sensor and for this.
 """
 
 # Without postponed annotations, which Dagster doesn't resolve for `context`.
@@ -89,6 +89,20 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class InLanding:
+    """What a landing holds at one moment: the files of months, and of the months that are blocked why they are."""
+
+    landing: Landing
+    files: TripFiles
+    blocked: Mapping[ServiceMonth, str]
+
+    @classmethod
+    def of(cls, landing: Landing) -> "InLanding":
+        """Look into a landing. Raises LandingError if it, or its list of blocked months, can't be read."""
+        return cls(landing, TripFiles.of(landing.files()), blocked_months(landing))
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of some months: from a listing of landing, the Delta logs and the instance's records.
 
@@ -149,23 +163,16 @@ def months_to_show(known: Iterable[Month], today: date) -> list[Month]:
     return parse_months([f"{_a_year_before(last).next()}:{last}"])
 
 
-def draw(
-    landed: TripFiles,
-    blocked: Mapping[ServiceMonth, str],
-    lake: Lake,
-    instance: dg.DagsterInstance,
-    checks: Collection[dg.AssetCheckKey],
-    months: Sequence[Month] = (),
-) -> Picture:
+def draw(found: InLanding, lake: Lake, instance: dg.DagsterInstance, months: Sequence[Month] = ()) -> Picture:
     """Draw the picture of some months; of `months_to_show`, if none is named."""
     today = datetime.now(UTC).date()
     stored = stored_months(lake)
-    months = months or months_to_show((month for _, month in (*landed.by_month, *stored)), today)
+    months = months or months_to_show((month for _, month in (*found.files.by_month, *stored)), today)
     wanted = [(service, month) for month in months for service in Service]
-    states = latest_states(instance, checks, [str(month) for month in months])
+    states = latest_states(instance, check_keys(found.landing), [str(month) for month in months])
     facts = Facts(
-        landed=landed,
-        blocked=blocked,
+        landed=found.files,
+        blocked=found.blocked,
         stored=stored,
         in_bronze=stored_months(lake, BRONZE_TRIPS),
         sources=sources_of_silver(instance, wanted),
@@ -225,8 +232,7 @@ def landing_status(
     context: dg.OpExecutionContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
 ) -> dg.ObserveResult:
     with one_clear_failure("/".join(STATUS.path)):
-        landed = TripFiles.of(landing.files())
-        picture = draw(landed, blocked_months(landing), lake, context.instance, check_keys(landing))
+        picture = draw(InLanding.of(landing), lake, context.instance)
     text = as_markdown(picture)
     version = hashlib.sha256(text.encode()).hexdigest()
     return dg.ObserveResult(data_version=dg.DataVersion(version), metadata={_PICTURE: dg.MetadataValue.md(text)})

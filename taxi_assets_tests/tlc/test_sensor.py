@@ -9,16 +9,16 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from taxi_assets import sensors
 from taxi_assets.definitions import build_defs
 from taxi_assets.errors import LandingError
 from taxi_assets.landing import LandedFile
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
-from taxi_assets.sensors import MOST_RUNS_A_TICK, Plan, Seen, dump, load, tlc_landing
+from taxi_assets.tlc import sensor
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
+from taxi_assets.tlc.sensor import MOST_RUNS_A_TICK, Plan, Seen, dump, load, tlc_landing
 from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, Workspace, trips
@@ -45,7 +45,7 @@ def plan(
     most: int = MOST_RUNS_A_TICK,
 ) -> Plan:
     """Plan; no month is blocked unless one is given."""
-    return sensors.plan(landed, seen, done, blocked or {}, most)
+    return sensor.plan(landed, seen, done, blocked or {}, most)
 
 
 def requested(planned: Plan) -> list[tuple[str, tuple[Service, ...]]]:
