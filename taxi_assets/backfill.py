@@ -1,79 +1,43 @@
 """Many months from the command line: which of them are to be run, and running several at once.
 
-What has become of a month is tlc/status.py's to say, how one is run month_runs.py's; the UI's backfills are Dagster's.
+Which those are is for each catalog to say; the UI's backfills are Dagster's.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import replace
-from enum import StrEnum
 from functools import cache, partial
-from typing import Final
 
 import dagster as dg
 
-from taxi_assets.definitions import nyctaxi_month, tlc_month
+from taxi_assets.catalog import Asked, Catalog, Only
+from taxi_assets.definitions import MONTH_JOBS
 from taxi_assets.errors import error_of_the_records
 from taxi_assets.instance import batch_tags, end_dead_runs, open_instance
 from taxi_assets.month_reports import MonthReport
 from taxi_assets.months import Month
-from taxi_assets.nyctaxi import month_runs as nyctaxi
-from taxi_assets.nyctaxi.catalog import NAME as NYCTAXI
 from taxi_assets.places import lake_of, landing_of
-from taxi_assets.run_records import kept_connections
+from taxi_assets.runs import run_partition
 from taxi_assets.settings import Settings
 from taxi_assets.side_by_side import side_by_side
-from taxi_assets.tlc.month_runs import plan_months, run_month
-from taxi_assets.tlc.status import InLanding, State, draw
-from taxi_assets.vocabulary import Service
-
-
-class Only(StrEnum):
-    """What may be chosen of some months."""
-
-    MISSING = "missing"
-    FAILED = "failed"
-    STALE = "stale"
-
-
-# Which of a month's files is the right one can't be told: its run says so, whatever is asked for.
-_STATES: Final = {
-    Only.MISSING: {State.LANDED, State.TWO_FILES},
-    Only.FAILED: {State.FAILED, State.TWO_FILES},
-    Only.STALE: {State.STALE, State.TWO_FILES},
-}
-
-
-def plan_nyctaxi(settings: Settings, months: Sequence[Month]) -> list[MonthReport]:
-    """Say of each month whether it can be run."""
-    return nyctaxi.plan_months(months, landing_of(settings))
 
 
 def plan(
-    settings: Settings, months: Sequence[Month], services: Sequence[Service], only: Collection[Only]
+    catalog: Catalog, settings: Settings, months: Sequence[Month], services: Sequence[str], only: Collection[Only]
 ) -> list[MonthReport]:
-    """Say of each month which services are to be run: all that can be, or `only` those in one of some states.
-
-    With `only`, months of which none is to be run are left out, but for those that are blocked.
-    """
-    found = InLanding.of(landing_of(settings))
-    wanted = set(found.files.by_month)
-    if only:
-        instance = open_instance(settings.dagster_home)
-        with kept_connections(instance):
-            cells = draw(found, lake_of(settings), instance, months).cells
-        states = {state for one in only for state in _STATES[one]}
-        wanted &= {service_month for service_month, cell in cells.items() if cell.state in states}
-    planned = plan_months(months, services, wanted, found.blocked)
-    if only:
-        return [replace(report, not_in_landing=()) for report in planned if report.state != "not in landing"]
-    return planned
+    """Say of each month which services are to be run, as `Contents.plan` has it."""
+    instance = partial(open_instance, settings.dagster_home)
+    asked = Asked(months, services or catalog.services, only, landing_of(settings), lake_of(settings), instance)
+    return catalog.load().plan(asked)
 
 
 def run(
-    settings: Settings, planned: Sequence[MonthReport], jobs: int | None, on_progress: Callable[[str], None]
+    catalog: Catalog,
+    settings: Settings,
+    planned: Sequence[MonthReport],
+    jobs: int | None,
+    on_progress: Callable[[str], None],
 ) -> Generator[MonthReport]:
     """Run the months that are waiting, some of them at once, and report each month as it ends.
 
@@ -84,7 +48,7 @@ def run(
     yield from (report for report in planned if report.state != "waiting")
     progress = _Progress(len(waiting), on_progress)
     at_once = min(jobs or _as_many_as_pay(settings), len(waiting))
-    work = partial(run_here, batch_tags())
+    work = partial(run_here, catalog, batch_tags())
     if at_once > 1:
         # Before processes open it at once: the first one makes its databases.
         instance = open_instance(settings.dagster_home)
@@ -96,15 +60,17 @@ def run(
         yield report
 
 
-def run_here(tags: Mapping[str, str], report: MonthReport, on_step: Callable[[str], None]) -> MonthReport:
+def run_here(
+    catalog: Catalog, tags: Mapping[str, str], report: MonthReport, on_step: Callable[[str], None]
+) -> MonthReport:
     """Run a month in this process, on the settings of its environment.
 
     Raises TaxiAssetsError if Dagster's records can't be kept: it can be handed to another process, as its cause can't.
     """
+    contents = catalog.load()
+    keys, all_tags = contents.keys_for(report.services), {**tags, **contents.run_tags(report.services)}
     try:
-        if NYCTAXI in report.services:
-            return nyctaxi.run_month(nyctaxi_month, report, _instance(), on_step, tags)
-        return run_month(tlc_month, report, _instance(), on_step, tags)
+        return report.after(run_partition(MONTH_JOBS[catalog.name], report.month, keys, _instance(), on_step, all_tags))
     except Exception as error:
         of_the_records = error_of_the_records(error)
         if of_the_records is None:

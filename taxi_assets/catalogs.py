@@ -1,36 +1,60 @@
-"""All catalogs together: for who deals with every table, whatever it holds."""
+"""The catalogs that there are, and their tables together: for who deals with every table, whatever it holds."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import dagster as dg
+from taxi_assets.catalog import Catalog
+from taxi_assets.errors import UsageError
+from taxi_assets.nyctaxi import NYCTAXI
+from taxi_assets.tlc import TLC
 
-from taxi_assets.contracts import Contract, contract_of
-from taxi_assets.lake.metadata import asset_key
-from taxi_assets.landing import Landing
-from taxi_assets.nyctaxi import catalog as nyctaxi
-from taxi_assets.nyctaxi import checks as nyctaxi_checks
-from taxi_assets.tlc import catalog as tlc
-from taxi_assets.tlc import checks as tlc_checks
+if TYPE_CHECKING:
+    import dagster as dg
 
-ASSETS: Final[tuple[dg.AssetsDefinition, ...]] = (*tlc.ASSETS, *nyctaxi.ASSETS)
+    from taxi_assets.contracts import Contract
 
-GROUPS: Final = frozenset(group for asset in ASSETS for group in asset.group_names_by_key.values())
-"""The groups of these assets: one a layer of each catalog."""
+CATALOGS: Final = (TLC, NYCTAXI)
+"""All of them; the first is the one that is meant where none is named."""
 
 
-def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
-    """Make the checks of every stored table."""
-    return [*tlc_checks.all_checks(landing), *nyctaxi_checks.all_checks(landing)]
+def catalog_named(name: str) -> Catalog:
+    """Return the catalog of a name. Raises UsageError if there is none."""
+    for catalog in CATALOGS:
+        if catalog.name == name:
+            return catalog
+    raise UsageError(f"There is no catalog '{name}'. There are: {', '.join(one.name for one in CATALOGS)}.")
+
+
+def require_services(catalog: Catalog, options: str) -> None:
+    """Raise UsageError for options that are for a catalog with services, if this one has none."""
+    if not catalog.services:
+        of = " and ".join(one.name for one in CATALOGS if one.services)
+        raise UsageError(f"{options} of the catalog {of} alone.")
+
+
+def all_tables() -> list[dg.AssetsDefinition]:
+    """Return the assets that are tables, or several, bronze first in each catalog."""
+    return [table for catalog in CATALOGS for table in catalog.load().tables]
+
+
+def groups() -> frozenset[str]:
+    """Return the groups of these assets: one a layer of each catalog."""
+    return frozenset(group for asset in all_tables() for group in asset.group_names_by_key.values())
 
 
 def contracts() -> list[type[Contract]]:
     """Return the contracts of all tables, bronze first."""
-    return [contract_of("/".join(key.path)) for asset in ASSETS for key in sorted(asset.keys)]
+    from taxi_assets.contracts import contract_of
+
+    return [contract_of("/".join(key.path)) for asset in all_tables() for key in sorted(asset.keys)]
 
 
 def partitions_of(contract: type[Contract]) -> dg.PartitionsDefinition:
     """Return the partitions of the asset that is a contract's table."""
+    from taxi_assets.lake.metadata import asset_key
+
     key = asset_key(contract)
-    return next(asset.partitions_def for asset in ASSETS if key in asset.keys and asset.partitions_def is not None)
+    return next(
+        asset.partitions_def for asset in all_tables() if key in asset.keys and asset.partitions_def is not None
+    )

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
 
-from taxi_assets.catalogs import ASSETS
+from taxi_assets.catalogs import CATALOGS, all_tables
 from taxi_assets.vocabulary import Service
-
-_UNLESS_NAMED: Final = "tlc"
-"""The catalog that `materialize` is for without an option."""
 
 
 def to_materialize(month: str, tables: Collection[str] | None = None) -> list[str]:
@@ -18,7 +14,7 @@ def to_materialize(month: str, tables: Collection[str] | None = None) -> list[st
     A table that services share doesn't say for which of them it is to be made; the others beside it do.
     """
     services_of: dict[str, set[str]] = {}
-    for asset in ASSETS:
+    for asset in all_tables():
         for key, tags in asset.tags_by_key.items():
             if tables is None or "/".join(key.path) in tables:
                 services_of.setdefault(tags["catalog"], set()).add(tags.get("service", ""))
@@ -26,7 +22,7 @@ def to_materialize(month: str, tables: Collection[str] | None = None) -> list[st
 
 
 def _command(month: str, catalog: str, services: Collection[str]) -> str:
-    options = [] if catalog == _UNLESS_NAMED else [f"--catalog {catalog}"]
+    options = [] if catalog == CATALOGS[0].name else [f"--catalog {catalog}"]
     named = [service for service in Service if service in services]
     if len(named) < len(Service):
         options += [f"--service {service}" for service in named]

@@ -7,11 +7,8 @@ from typing import Final
 
 import dagster as dg
 
-from taxi_assets.catalogs import contracts
+from taxi_assets.catalogs import CATALOGS, contracts
 from taxi_assets.lake.maintenance import maintenance_op
-from taxi_assets.nyctaxi import catalog as nyctaxi
-from taxi_assets.tlc import catalog as tlc
-from taxi_assets.vocabulary import Service
 
 MAINTENANCE: Final = "lake_maintenance"
 ENGINE: Final = "taxi_assets/engine"
@@ -19,13 +16,8 @@ ENGINE: Final = "taxi_assets/engine"
 
 
 def jobs(engine: str) -> list[dg.UnresolvedAssetJobDefinition]:
-    """Return the job of a whole month of each catalog, and for TLC's one per service: its own tables and the shared."""
-    whole = "from landed file to gold, with all checks."
-    return [
-        _month_job(tlc.MONTH_JOB, tlc.keys_for(list(Service)), engine, f"A month of all services, {whole}"),
-        *(_month_job(f"tlc_{one}", tlc.keys_for([one]), engine, f"A month of {one} trips, {whole}") for one in Service),
-        _month_job(nyctaxi.MONTH_JOB, nyctaxi.all_keys(), engine, f"A month of the star of trips, {whole}"),
-    ]
+    """Return the jobs of a whole month of each catalog."""
+    return [_month_job(name, *job, engine) for catalog in CATALOGS for name, job in catalog.load().jobs.items()]
 
 
 def maintenance_job() -> dg.JobDefinition:
@@ -47,13 +39,11 @@ def maintenance_job() -> dg.JobDefinition:
     return maintenance
 
 
-def _month_job(
-    name: str, keys: Sequence[dg.AssetKey], engine: str, description: str
-) -> dg.UnresolvedAssetJobDefinition:
+def _month_job(name: str, of: str, keys: Sequence[dg.AssetKey], engine: str) -> dg.UnresolvedAssetJobDefinition:
     return dg.define_asset_job(
         name,
         selection=dg.AssetSelection.assets(*keys),
-        description=description,
+        description=f"A month of {of}, from landed file to gold, with all checks.",
         tags={ENGINE: engine},
         # A process per step costs about 1.5 s each; months run side by side as runs instead.
         executor_def=dg.in_process_executor,

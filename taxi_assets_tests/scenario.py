@@ -20,8 +20,8 @@ from taxi_assets.lake.metadata import asset_key
 from taxi_assets.months import Month
 from taxi_assets.places import lake_of
 from taxi_assets.settings import Settings
+from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.silver import fhv_trips, fhvhv_trips, for_hire_trips
 from taxi_assets.tlc.silver.metered_trips import PARTS_OF_TOTAL, enrich
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS

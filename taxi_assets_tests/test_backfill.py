@@ -18,6 +18,8 @@ import dagster as dg
 import pytest
 
 from taxi_assets import backfill
+from taxi_assets.catalog import Catalog
+from taxi_assets.catalogs import CATALOGS
 from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.instance import open_instance, process_tags
 from taxi_assets.month_reports import MonthReport
@@ -47,16 +49,16 @@ def refuse(home: Path, write: str) -> None:
         )
 
 
-@pytest.mark.parametrize("services", [("green",), ("nyctaxi",)], ids=["tlc", "nyctaxi"])
+@pytest.mark.parametrize("catalog", CATALOGS, ids=lambda catalog: catalog.name)
 @pytest.mark.usefixtures("instance")
 def test_a_run_that_cant_be_recorded_is_an_error_for_the_user_that_can_be_sent_to_another_process(
-    tmp_path: Path, services: tuple[str, ...]
+    tmp_path: Path, catalog: Catalog
 ) -> None:
     # Of a run itself Dagster would say that there is one of its id.
     refuse(tmp_path, "INSERT ON run_tags")
 
     with pytest.raises(TaxiAssetsError) as raised:
-        backfill.run_here({}, MonthReport(str(MONTH), "waiting", services), lambda _step: None)
+        backfill.run_here(catalog, {}, MonthReport(str(MONTH), "waiting", catalog.services[:1]), lambda _step: None)
 
     assert FULL in str(pickle.loads(pickle.dumps(raised.value)))
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import taxi_assets
+from taxi_assets.catalogs import CATALOGS
 
 pytestmark = pytest.mark.fast
 
@@ -23,6 +24,8 @@ PACKAGE = "taxi_assets"
 ROOT = Path(taxi_assets.__file__).parent
 MECHANISMS = ("contracts", "engines", "lake")
 LAYERS = ("bronze", "silver", "gold")
+ABOVE_CATALOGS = ("catalogs", "jobs", "definitions", "backfill", "settings", "cli")
+OF_ALL_LAYERS = tuple(f"tlc.{name}" for name in ("assets", "checks", "status", "sensor", "catalog"))
 LONGEST_TABLE_FILE = 230
 
 MODULES = sorted(ROOT.rglob("*.py"))
@@ -114,22 +117,17 @@ def test_words_that_only_look_like_them_are_not(text: str) -> None:
 @pytest.mark.parametrize(
     ("folder", "above"),
     [
-        ("contracts", ("engines", "lake", "landing", "sensors", "jobs", "definitions", "settings", "cli")),
-        ("engines", ("lake", "sensors", "jobs", "definitions", "settings", "cli")),
-        ("lake", ("sensors", "jobs", "definitions", "settings", "cli")),
-        (
-            "tlc/bronze",
-            ("tlc.silver", "tlc.gold", "tlc.catalog", "tlc.checks", "definitions", "sensors", "jobs", "cli"),
-        ),
-        ("tlc/silver", ("tlc.gold", "tlc.catalog", "tlc.checks", "definitions", "sensors", "jobs", "cli")),
-        ("tlc/gold", ("tlc.catalog", "tlc.checks", "definitions", "sensors", "jobs", "cli")),
-        ("tlc", ("definitions", "sensors", "jobs", "cli", "settings", "fetch", "nyctaxi", "transport")),
-        ("alerts", ("definitions", "sensors", "jobs", "cli", "fetch")),
+        ("contracts", ("engines", "lake", "landing", *ABOVE_CATALOGS)),
+        ("engines", ("lake", *ABOVE_CATALOGS)),
+        ("lake", ABOVE_CATALOGS),
+        ("tlc/bronze", ("tlc.silver", "tlc.gold", *OF_ALL_LAYERS)),
+        ("tlc/silver", ("tlc.gold", *OF_ALL_LAYERS)),
+        ("tlc/gold", OF_ALL_LAYERS),
+        ("tlc", ("fetch", "nyctaxi", "transport", *ABOVE_CATALOGS)),
+        ("nyctaxi", ("fetch", "tlc", "transport", *ABOVE_CATALOGS)),
+        ("alerts", ("definitions", "jobs", "cli", "fetch")),
         ("sample", ("tlc", "lake", "engines", "fetch", "definitions", "cli")),
-        (
-            "fetch",
-            ("lake", "tlc.bronze", "tlc.silver", "tlc.gold", "definitions", "sensors", "jobs", "cli", "settings"),
-        ),
+        ("fetch", ("lake", "tlc.bronze", "tlc.silver", "tlc.gold", *ABOVE_CATALOGS)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -137,6 +135,21 @@ def test_no_module_imports_what_stands_above_it(folder: str, above: tuple[str, .
     forbidden = [f"{PACKAGE}.{name}" for name in above]
 
     assert [found for path in below(folder) for found in importing(path, *forbidden)] == []
+
+
+@pytest.mark.parametrize("catalog", [one.name for one in CATALOGS])
+def test_which_catalog_it_is_is_known_in_its_own_folder_alone(catalog: str) -> None:
+    own, whole = set(below(catalog)), {f"{PACKAGE}.{catalog}", f"{PACKAGE}.{catalog}.catalog"}
+    others = [path for path in MODULES if path not in own]
+    named = [
+        f"{where(path)}:{node.lineno}"
+        for path in others
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Constant) and node.value == catalog
+    ]
+
+    assert named == []
+    assert {where(path) for path in others for _, name in imports(path) if name in whole} == {"catalogs.py"}
 
 
 def test_vocabulary_months_and_errors_build_on_nothing_but_errors() -> None:

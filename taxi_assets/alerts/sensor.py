@@ -16,7 +16,7 @@ from taxi_assets.alerts.lateness import Lateness, lateness
 from taxi_assets.alerts.messages import messages_of
 from taxi_assets.alerts.plan import Facts, State, dump, load, plan
 from taxi_assets.alerts.routes import Alerts, refuse_unknown_groups
-from taxi_assets.catalogs import GROUPS
+from taxi_assets.catalogs import groups
 from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
@@ -41,7 +41,7 @@ def alerts_sensor(
 ) -> dg.SensorResult:
     if not alerts.routes:
         return dg.SensorResult(skip_reason=NO_ROUTE)
-    refuse_unknown_groups(alerts, GROUPS)
+    refuse_unknown_groups(alerts, groups())
     last = last_place(context.instance)
     state = load(context.cursor).in_log_up_to(last) if context.cursor else State(start=last, place=last)
     gone = state.pending.keys() - {route.name for route in alerts.routes}

@@ -14,13 +14,13 @@ def alert_test() -> None:
     from taxi_assets.alerts.messages import Message
     from taxi_assets.alerts.routes import alerts_of, refuse_unknown_groups
     from taxi_assets.alerts.sensor import NO_ROUTE
-    from taxi_assets.catalogs import GROUPS
+    from taxi_assets.catalogs import groups
     from taxi_assets.settings import Settings
 
     alerts = alerts_of(Settings.load().alerts)
     if not alerts.routes:
         raise UsageError(NO_ROUTE)
-    refuse_unknown_groups(alerts, GROUPS)
+    refuse_unknown_groups(alerts, groups())
     failed = False
     for route in alerts.routes:
         message = Message(

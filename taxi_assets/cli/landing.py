@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxi_assets.cli.terminal import DONE, FAILED, Json, Months, app, err, out, plain, show_json
+from taxi_assets.catalogs import CATALOGS, catalog_named, require_services
+from taxi_assets.cli.terminal import DONE, FAILED, CatalogName, Json, Months, app, err, out, plain, show_json
 from taxi_assets.errors import TaxiAssetsError, UsageError
-from taxi_assets.months import Month, parse_months
+from taxi_assets.months import parse_months
 from taxi_assets.vocabulary import Service
 
 if TYPE_CHECKING:
     from taxi_assets.fetch import Fetched, Wanted
 
-_CATALOGS = ("tlc", "nyctaxi")
 _ZONES = "zones"
 _STATE_STYLES = {"fetched": "green", "unchanged": "dim", "not published": "yellow", "failed": "red"}
 
@@ -26,7 +26,7 @@ _STATE_STYLES = {"fetched": "green", "unchanged": "dim", "not published": "yello
 @app.command()
 def sample(
     months: Months,
-    catalog: Annotated[str, typer.Option(help=f"Family of tables: {', '.join(_CATALOGS)}.")] = "tlc",
+    catalog: CatalogName = CATALOGS[0].name,
     service: Annotated[
         list[Service] | None, typer.Option(help="Only this service; can be repeated. Otherwise all of that month.")
     ] = None,
@@ -38,11 +38,9 @@ def sample(
 
     Those of the catalog nyctaxi are one file of all months, in the layout of Databricks' sample.
     """
-    if catalog not in _CATALOGS:
-        raise UsageError(f"There is no catalog '{catalog}'. There are: {', '.join(_CATALOGS)}.")
-    if catalog != "tlc" and service:
-        raise UsageError("--service is of the catalog tlc alone.")
-    from taxi_assets.sample import NOTE, services_of, write_month
+    chosen = catalog_named(catalog)
+    if service:
+        require_services(chosen, "--service is")
     from taxi_assets.settings import Settings
 
     parsed = parse_months(months)
@@ -51,17 +49,9 @@ def sample(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder} can't be made: {error.strerror}. Name a folder: --landing FOLDER.") from error
-    if catalog != "tlc":
-        _sample_rides(folder, parsed, rows, seed)
-        return
-    wanted = [(chosen, month) for month in parsed for chosen in service or services_of(month)]
-    _refuse_to_replace(folder, wanted)
-    for chosen, month in wanted:
-        with err.status(f"Making {rows:,} rows of {chosen} {month}"):
-            planted = write_month(folder, chosen, month, rows, seed=seed)
-        faults = sum(planted.counts.values())
-        out.print(f"{planted.path}: {rows:,} rows, {faults:,} faults planted", highlight=False)
-    out.print(f"What was planted is listed in {folder / NOTE}.", highlight=False)
+    with (out if out.is_terminal else err).status("Making files") as line:
+        for says in chosen.sample(folder, parsed, service or (), rows, seed, line.update):
+            out.print(says, highlight=False)
 
 
 @app.command()
@@ -103,18 +93,6 @@ def fetch(
     raise typer.Exit(FAILED if any(outcome.state == "failed" for outcome in outcomes.values()) else DONE)
 
 
-def _sample_rides(folder: Path, months: Sequence[Month], rows: int, seed: int) -> None:
-    from taxi_assets.sample import RIDES_FILE, write_rides
-
-    others = sorted(path.name for path in folder.glob("nyctaxi_trips*") if path.name != RIDES_FILE)
-    if others:
-        # All such files are one set of trips.
-        raise UsageError(f"{folder} holds {', '.join(others)}, which is no sample. Nothing was written; name another.")
-    planted = write_rides(folder, months, rows, seed=seed)
-    faults = ", ".join(f"{count:,} of {rule}" for rule, count in planted.counts.items())
-    out.print(f"{planted.path}: {planted.rows:,} rows; faults planted: {faults}", highlight=False)
-
-
 def _wanted(service: str, months: Sequence[str]) -> list[Wanted]:
     known = [*Service, _ZONES]
     if service not in known:
@@ -135,18 +113,6 @@ def _show_fetched(outcome: Fetched) -> None:
     out.print(f"{outcome.name}  [{style}]{outcome.state}[/]{size}", highlight=False)
     if outcome.says:
         out.print(f"    [red]{plain(outcome.says)}[/red]", highlight=False)
-
-
-def _refuse_to_replace(folder: Path, wanted: Sequence[tuple[Service, Month]]) -> None:
-    from taxi_assets.sample import read_planted
-
-    samples = read_planted(folder)
-    names = [f"{service}_tripdata_{month}.parquet" for service, month in wanted]
-    real = [name for name in names if (folder / name).exists() and name not in samples]
-    if real:
-        raise UsageError(
-            f"{folder} holds {', '.join(real)}, which is no sample. Nothing was written; name another folder."
-        )
 
 
 def _local(root: str) -> str:

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from taxi_assets.catalog import Only
+from taxi_assets.catalogs import CATALOGS, catalog_named, require_services
 from taxi_assets.cli.terminal import (
     DONE,
     FAILED,
+    CatalogName,
     Json,
     Months,
     app,
@@ -22,21 +25,18 @@ from taxi_assets.cli.terminal import (
     show_json,
     styled_status,
 )
-from taxi_assets.errors import TaxiAssetsError, UsageError
+from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.months import Month, parse_months
 from taxi_assets.vocabulary import Service
 
 if TYPE_CHECKING:
     from taxi_assets.month_reports import MonthReport
 
-# By catalog, what its files are called.
-_EXPECTED = {"tlc": "green_tripdata_2024-01.parquet", "nyctaxi": "nyctaxi_trips_2016.parquet"}
-
 
 @app.command()
 def materialize(
     months: Months,
-    catalog: Annotated[str, typer.Option(help=f"Family of tables: {', '.join(_EXPECTED)}.")] = "tlc",
+    catalog: CatalogName = CATALOGS[0].name,
     service: Annotated[list[Service] | None, typer.Option(help="Only this service; can be repeated.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, max=64, help="Months that are run at once; unless given as many as pay.")
@@ -52,26 +52,22 @@ def materialize(
 
     --missing, --failed and --stale can be combined. A month that is blocked, or not in landing, is passed by.
     """
-    if catalog not in _EXPECTED:
-        raise UsageError(f"There is no catalog '{catalog}'. There are: {', '.join(_EXPECTED)}.")
-    if catalog != "tlc" and (service or missing or failed or stale):
-        raise UsageError("--service, --missing, --failed and --stale are of the catalog tlc alone.")
+    chosen = catalog_named(catalog)
+    if service or missing or failed or stale:
+        require_services(chosen, "--service, --missing, --failed and --stale are")
     parsed = parse_months(months)
     from taxi_assets import backfill
     from taxi_assets.places import landing_of
     from taxi_assets.settings import Settings
 
     settings = Settings.load()
-    asked = {backfill.Only.MISSING: missing, backfill.Only.FAILED: failed, backfill.Only.STALE: stale}
+    asked = {Only.MISSING: missing, Only.FAILED: failed, Only.STALE: stale}
     only = [state for state in asked if asked[state]]
     reports = []
     try:
         with (out if out.is_terminal and not json_ else err).status("Looking into landing") as line:
-            if catalog == "tlc":
-                planned = backfill.plan(settings, parsed, service or list(Service), only)
-            else:
-                planned = backfill.plan_nyctaxi(settings, parsed)
-            with closing(backfill.run(settings, planned, jobs, line.update)) as ended:
+            planned = backfill.plan(chosen, settings, parsed, service or (), only)
+            with closing(backfill.run(chosen, settings, planned, jobs, line.update)) as ended:
                 for report in ended:
                     reports.append(report)
                     if not json_:
@@ -85,8 +81,7 @@ def materialize(
         out.print(f"Nothing to do: none of these months is {' or '.join(only)}.", highlight=False)
     if not only and all(report.state == "not in landing" for report in reports):
         raise TaxiAssetsError(
-            f"None of these months has a file in {landing_of(settings).root}. "
-            f"Files are named like {_EXPECTED[catalog]}."
+            f"None of these months has a file in {landing_of(settings).root}. Files are named like {chosen.file_name}."
         )
     raise typer.Exit(FAILED if any(report.state == "failed" for report in reports) else DONE)
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from taxi_assets.catalogs import CATALOGS
 from taxi_assets.errors import printable
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
@@ -23,6 +24,7 @@ err = Console(stderr=True, soft_wrap=not sys.stderr.isatty())
 DONE, FAILED, WRONG_USE = 0, 1, 2
 
 Months = Annotated[list[str], typer.Argument(help="Months: 2024-01, a range 2024-01:2024-06, or several of both.")]
+CatalogName = Annotated[str, typer.Option(help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}.")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON, for a program to read.")]
 _MOST_COLUMNS = 12
 STATUS_STYLES = {

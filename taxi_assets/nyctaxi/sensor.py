@@ -17,9 +17,9 @@ from taxi_assets.lake.metadata import asset_key
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.nyctaxi.bronze.trips_raw import SOURCE_FILES, TripsRaw
-from taxi_assets.nyctaxi.catalog import MONTH_JOB
 from taxi_assets.nyctaxi.trip_files import TripFile, trip_files
 
+MONTH_JOB: Final = "nyctaxi_month"
 MOST_RUNS_A_TICK: Final = 8
 """Months requested by one tick; the rest follow with the next ticks.
 

@@ -6,7 +6,7 @@ What their columns mean is bronze/trips_raw.py's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,11 +73,7 @@ class TripFile:
 
 def trip_files(files: Iterable[LandedFile]) -> list[TripFile]:
     """Pick the files of trips from a listing of landing: ``nyctaxi_trips*.parquet``, ``.csv`` or ``.csv.gz``."""
-    return [TripFile(file, Format(match["format"])) for file, match in _matching(files) if match]
-
-
-def _matching(files: Iterable[LandedFile]) -> Iterator[tuple[LandedFile, re.Match[str] | None]]:
-    return ((file, _TRIP_FILE.fullmatch(file.name)) for file in files)
+    return [TripFile(file, Format(match["format"])) for file in files if (match := _TRIP_FILE.fullmatch(file.name))]
 
 
 def _month_of_pickup() -> nw.Expr:

@@ -6,7 +6,7 @@ They are for demos, tests and measurements; the real files come from TLC. Only f
 from __future__ import annotations
 
 from taxi_assets.sample.faults import FAULTS, Fault
-from taxi_assets.sample.files import FAULTS_OF, MOST_ROWS, NOTE, Planted, read_planted, write_month
+from taxi_assets.sample.files import FAULTS_OF, MOST_ROWS, NOTE, Planted, read_planted, refuse_to_replace, write_month
 from taxi_assets.sample.layouts import services_of
 from taxi_assets.sample.rides import RIDES_FILE, PlantedRides, write_rides
 
@@ -20,6 +20,7 @@ __all__ = [
     "Planted",
     "PlantedRides",
     "read_planted",
+    "refuse_to_replace",
     "services_of",
     "write_month",
     "write_rides",

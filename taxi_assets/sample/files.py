@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
@@ -121,6 +121,17 @@ def read_planted(folder: Path) -> dict[str, Planted]:
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{note} isn't a note of sample files. Delete it, and make the samples again.") from error
+
+
+def refuse_to_replace(folder: Path, wanted: Sequence[tuple[Service, Month]]) -> None:
+    """Raise UsageError if writing some months to a folder would replace files that aren't samples."""
+    samples = read_planted(folder)
+    names = [f"{service}_tripdata_{month}.parquet" for service, month in wanted]
+    real = [name for name in names if (folder / name).exists() and name not in samples]
+    if real:
+        raise UsageError(
+            f"{folder} holds {', '.join(real)}, which is no sample. Nothing was written; name another folder."
+        )
 
 
 def _note(folder: Path, planted: Planted) -> None:

@@ -18,11 +18,11 @@ from taxi_assets.lake.stored_checks import (
     unique_keys,
 )
 from taxi_assets.landing import Landing
+from taxi_assets.tlc.assets import ASSETS
 from taxi_assets.tlc.bronze.drift import drift_checks
 from taxi_assets.tlc.bronze.month_file import all_rows_read, nothing_rescued
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
-from taxi_assets.tlc.catalog import ASSETS
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
 from taxi_assets.tlc.gold.fact_trips_borough_hour import FactTripsBoroughHour
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily

@@ -15,8 +15,8 @@ from taxi_assets.errors import LandingError, TaxiAssetsError
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
+from taxi_assets.tlc.assets import MONTH_JOB, keys_for, run_tags
 from taxi_assets.tlc.blocked_months import says_blocked
-from taxi_assets.tlc.catalog import MONTH_JOB, keys_for, run_tags
 from taxi_assets.tlc.month_records import sources_of
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.status import STATUS, InLanding, draw, news

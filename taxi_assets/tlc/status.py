@@ -25,9 +25,9 @@ from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month, parse_months
+from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS, blocked_months, says_blocked
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.checks import check_keys
 from taxi_assets.tlc.month_records import not_made_good, sources_of_silver
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS

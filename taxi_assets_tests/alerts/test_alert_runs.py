@@ -23,8 +23,8 @@ from taxi_assets.instance import BATCH, open_instance
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
 from taxi_assets.settings import Settings
+from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
-from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.status import stored_months
 from taxi_assets.tlc.trip_files import TripFiles
 from taxi_assets.vocabulary import Service

@@ -10,7 +10,7 @@ import pytest
 
 from taxi_assets.alerts.messages import Message
 from taxi_assets.alerts.routes import Alerts, refuse_unknown_groups
-from taxi_assets.catalogs import GROUPS
+from taxi_assets.catalogs import groups
 from taxi_assets.errors import UsageError
 from taxi_assets_tests.alerts.happenings import UI, route
 from taxi_assets_tests.alerts.receivers import Mailbox, Webhook, written
@@ -113,6 +113,6 @@ def test_a_text_too_long_for_its_service_is_sent_in_parts(webhook: Webhook) -> N
 
 
 def test_a_route_for_a_group_that_there_isnt_is_refused_by_its_settings_name() -> None:
-    refuse_unknown_groups(Alerts((route("gold", groups=["tlc_gold"]),), UI), GROUPS)
+    refuse_unknown_groups(Alerts((route("gold", groups=["tlc_gold"]),), UI), groups())
     with pytest.raises(UsageError, match=r"TAXI_ALERTS__ROUTES__GOLD__GROUPS names tlc_glod; groups are: nyctaxi_"):
-        refuse_unknown_groups(Alerts((route("gold", groups=["tlc_glod"]),), UI), GROUPS)
+        refuse_unknown_groups(Alerts((route("gold", groups=["tlc_glod"]),), UI), groups())

@@ -31,9 +31,7 @@ _FORKS.set_forkserver_preload([
     "dagster._core.storage.event_log.sqlite.sqlite_event_log",
     "taxi_assets.cli",
     "taxi_assets.places",
-    "taxi_assets.tlc.checks",
-    "taxi_assets.tlc.month_runs",
-    "taxi_assets.tlc.status",
+    "taxi_assets.tlc.catalog",
 ])  # fmt: skip
 
 

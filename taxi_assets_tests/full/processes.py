@@ -26,7 +26,7 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 import taxi_assets
-from taxi_assets.catalogs import ASSETS
+from taxi_assets.catalogs import all_tables
 from taxi_assets.contracts import contract_of
 
 WORKSPACE_YAML = Path(taxi_assets.__file__).parents[1] / "workspace.yaml"
@@ -98,7 +98,7 @@ def contents(lake: Path, months: Collection[str] = ()) -> dict[str, pl.DataFrame
     Then the dimensions are returned without the month that wrote a row last: they aren't replaced by month.
     """
     found = {}
-    for key in sorted("/".join(key.path) for asset in ASSETS for key in asset.keys):
+    for key in sorted("/".join(key.path) for asset in all_tables() for key in asset.keys):
         if not any((lake / key / "_delta_log").glob("*.json")):
             continue
         rows = pl.read_delta(str(lake / key)).drop("ingested_at", "_ingested_at", strict=False)

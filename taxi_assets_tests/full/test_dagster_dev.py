@@ -12,8 +12,8 @@ import pytest
 
 from taxi_assets.months import Month
 from taxi_assets.sample import write_month
+from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
-from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.full.conftest import SevenMonths
 from taxi_assets_tests.full.launched import REPOSITORY, Dagster

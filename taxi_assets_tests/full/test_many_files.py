@@ -17,7 +17,7 @@ from dagster._daemon.sensor import execute_sensor_iteration
 from taxi_assets.instance import open_instance
 from taxi_assets.months import parse_months
 from taxi_assets.places import landing_of
-from taxi_assets.tlc.catalog import keys_for
+from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.sensor import MOST_RUNS_A_TICK, tlc_landing
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.full.processes import WORKSPACE_YAML

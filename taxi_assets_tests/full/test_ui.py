@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from taxi_assets.tlc.catalog import ASSETS, keys_for
+from taxi_assets.tlc.assets import ASSETS, keys_for
 from taxi_assets.tlc.silver.green_trips import GreenTrips
 from taxi_assets.tlc.status import MEANINGS, State
 from taxi_assets.vocabulary import Service

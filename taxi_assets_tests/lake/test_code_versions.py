@@ -10,7 +10,7 @@ import pytest
 
 from taxi_assets.lake import code_versions
 from taxi_assets.lake.code_versions import code_version
-from taxi_assets.tlc.catalog import ASSETS
+from taxi_assets.tlc.assets import ASSETS
 
 pytestmark = pytest.mark.fast
 

@@ -12,9 +12,9 @@ import pytest
 
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.months import Month
+from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.bronze.drift import drift_checks
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.tlc.silver.dim_base import DimBase

@@ -11,9 +11,9 @@ import pytest
 from taxi_assets.check_history import latest_results
 from taxi_assets.definitions import build_defs
 from taxi_assets.lake.metadata import WITHIN_PUBLISH_LIMIT, asset_key
+from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
-from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
 from taxi_assets.tlc.gold.fact_trips_borough_hour import FactTripsBoroughHour
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily

@@ -11,10 +11,10 @@ from taxi_assets.definitions import build_defs
 from taxi_assets.instance import open_instance
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.settings import Settings
+from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
-from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.tlc.silver.dim_base import DimBase
 from taxi_assets.tlc.silver.dim_payment import DimPayment

@@ -15,8 +15,8 @@ from taxi_assets.landing import LandedFile
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
 from taxi_assets.tlc import sensor
+from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
-from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
 from taxi_assets.tlc.sensor import MOST_RUNS_A_TICK, Plan, Seen, dump, load, tlc_landing
 from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles

@@ -14,8 +14,8 @@ from taxi_assets.lake.metadata import asset_key
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
 from taxi_assets.settings import Settings
+from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.catalog import keys_for
 from taxi_assets.tlc.month_records import sources_of
 from taxi_assets.tlc.sensor import plan
 from taxi_assets.tlc.status import InLanding, draw
