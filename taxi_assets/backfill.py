@@ -11,8 +11,8 @@ from functools import cache, partial
 
 import dagster as dg
 
+from taxi_assets import definitions
 from taxi_assets.catalog import Asked, Catalog, Only
-from taxi_assets.definitions import MONTH_JOBS
 from taxi_assets.errors import error_of_the_records
 from taxi_assets.instance import batch_tags, end_dead_runs, open_instance
 from taxi_assets.month_reports import MonthReport
@@ -69,8 +69,9 @@ def run_here(
     """
     contents = catalog.load()
     keys, all_tags = contents.keys_for(report.services), {**tags, **contents.run_tags(report.services)}
+    job = dg.build_reconstructable_job(definitions.__name__, definitions.month_job.__name__, (catalog.name,))
     try:
-        return report.after(run_partition(MONTH_JOBS[catalog.name], report.month, keys, _instance(), on_step, all_tags))
+        return report.after(run_partition(job, report.month, keys, _instance(), on_step, all_tags))
     except Exception as error:
         of_the_records = error_of_the_records(error)
         if of_the_records is None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
 import dagster as dg
 
 from taxi_assets.alerts.routes import alerts_of
 from taxi_assets.alerts.sensor import alerts_sensor
-from taxi_assets.catalogs import CATALOGS
+from taxi_assets.catalogs import CATALOGS, catalog_named
 from taxi_assets.jobs import jobs, maintenance_job
 from taxi_assets.lake.assets import IO_MANAGER
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
@@ -46,16 +43,6 @@ def build_defs(settings: Settings) -> dg.Definitions:
 defs = build_defs(Settings.load())
 
 
-def _returning(name: str) -> Callable[[], dg.JobDefinition]:
-    def job() -> dg.JobDefinition:
-        return defs.resolve_job_def(name)
-
-    job.__name__ = job.__qualname__ = name
-    return job
-
-
-MONTH_JOBS: Final = {catalog.name: _returning(next(iter(catalog.load().jobs))) for catalog in CATALOGS}
-"""By catalog what returns the job of a whole month, for runs that don't start from the UI."""
-
-# Such a run finds its job as the function of the job's name in this module.
-globals().update({job.__name__: job for job in MONTH_JOBS.values()})
+def month_job(catalog: str) -> dg.JobDefinition:
+    """Return a catalog's job of a whole month, for runs that don't start from the UI."""
+    return defs.resolve_job_def(next(iter(catalog_named(catalog).load().jobs)))

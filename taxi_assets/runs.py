@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import dagster as dg
+from dagster._core.definitions.reconstruct import ReconstructableJob
 
 from taxi_assets.instance import end_own_runs, process_tags
 from taxi_assets.run_records import kept_connections
@@ -54,14 +55,14 @@ def run_log(_context: dg.InitLoggerContext) -> logging.Logger:
 
 
 def run_partition(
-    job: Callable[[], dg.JobDefinition],
+    job: ReconstructableJob,
     partition_key: str,
     assets: Sequence[dg.AssetKey],
     instance: dg.DagsterInstance,
     on_step: Callable[[str], None],
     tags: Mapping[str, str],
 ) -> RunOutcome:
-    """Run some assets of an importable job for one partition, in this process; `on_step` hears of each step.
+    """Run some assets of a job for one partition, in this process; `on_step` hears of each step.
 
     Raises KeyboardInterrupt once a run that was interrupted is recorded to have failed. What it was at goes on until
     the process ends: end that by `os._exit`, which is as safe for the tables as any kill.
@@ -82,7 +83,7 @@ def run_partition(
     all_tags = {
         **tags,
         **process_tags(),
-        **job().get_tags_for_partition_key(partition_key, selected_asset_keys=assets),
+        **job.get_definition().get_tags_for_partition_key(partition_key, selected_asset_keys=assets),
         ".dagster/repository": f"__repository__@{CODE_LOCATION}",
         "dagster/code_location": CODE_LOCATION,
     }
@@ -90,7 +91,7 @@ def run_partition(
     def run() -> dg.ExecuteJobResult:
         with _following(follow), kept_connections(instance):
             return dg.execute_job(
-                dg.reconstructable(job),
+                job,
                 instance=instance,
                 tags=all_tags,
                 asset_selection=list(assets),

@@ -26,7 +26,7 @@ from taxi_assets.engines import Engine
 from taxi_assets.instance import open_instance
 from taxi_assets.months import Month
 from taxi_assets.sample import write_month
-from taxi_assets.tlc.catalog import ASSETS
+from taxi_assets.tlc.assets import ASSETS
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.full.processes import MINUTE, Home, assert_equal_contents, contents, report_of
 from taxi_assets_tests.scenario import MONTH, in_file_columns, trip
