@@ -60,6 +60,9 @@ def _scientific(value: float) -> str:
     number = Decimal(repr(value))
     if not number.is_finite():
         return "NaN" if number.is_nan() else f"{'-' if value < 0 else ''}Infinity"
+    if len(number.as_tuple().digits) == 1:
+        # Java writes two digits at least, the nearest two: 4.9E-324, of which one digit makes 5e-324.
+        number = Decimal(f"{value:.1e}")
     sign, digits, _ = number.as_tuple()
     first, *rest = map(str, digits)
     fraction = "".join(rest).rstrip("0") or "0"
