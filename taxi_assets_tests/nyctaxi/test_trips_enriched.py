@@ -133,12 +133,13 @@ def test_durations_and_fares_per_mile_are_rounded_half_up(engine: Engine) -> Non
         ride(trip_distance=0.0),
     ]
 
+        ride(fare_amount=99_999_999.99, trip_distance=0.01),
     found = collected(enrich(bronze(rows, engine))).sort("trip_key")
 
     # 467 and -33 seconds; a third of ten dollars; 0.00125, of which the half is rounded up.
-    assert [str(value) for value in found["trip_duration_minutes"]] == ["7.78", "-0.55", "10.00"]
-    assert [str(value) for value in found["fare_per_mile"]] == ["3.3333", "0.0013", "None"]
-    assert found["is_invalid_time_order"].to_list() == [False, True, False]
+    assert [str(value) for value in found["trip_duration_minutes"]] == ["7.78", "-0.55", "10.00", "10.00"]
+    assert [str(value) for value in found["fare_per_mile"]] == ["3.3333", "0.0013", "None", "9999999999.0000"]
+    assert found["is_invalid_time_order"].to_list() == [False, True, False, False]
 
 
 def test_a_ride_is_dealt_to_a_rider_by_its_key_alone(engine: Engine) -> None:

@@ -32,7 +32,7 @@ class FactTrips(
     rider_sk: Int64 = column("Rider, a key of nyctaxi_gold.dim_rider.", required=True)
     trip_distance: Annotated[Decimal, 10, 2] = column(unit="miles", required=True)
     fare_amount: Annotated[Decimal, 10, 2] = column(unit="USD", required=True)
-    fare_per_mile: Annotated[Decimal, 10, 4] = column(unit="USD per mile")
+    fare_per_mile: Annotated[Decimal, 14, 4] = column(unit="USD per mile")
     trip_duration_minutes: Annotated[Decimal, 12, 2] = column(unit="minutes", required=True)
     is_cross_borough: Bool = column()
     is_region_known: Bool = column(required=True)

@@ -45,7 +45,7 @@ class TripsEnriched(
     trip_duration_minutes: Annotated[Decimal, 12, 2] = column(
         "Minutes from pickup to dropoff by the clock.", unit="minutes", required=True
     )
-    fare_per_mile: Annotated[Decimal, 10, 4] = column("Fare by distance.", unit="USD per mile")
+    fare_per_mile: Annotated[Decimal, 14, 4] = column("Fare by distance.", unit="USD per mile")
     pickup_borough: String = column("Borough or region of the pickup's ZIP code; Unknown in none.", required=True)
     dropoff_borough: String = column("Borough or region of the dropoff's ZIP code; Unknown in none.", required=True)
     is_cross_borough: Bool = column("Whether the two differ; null where one is Unknown.")
@@ -158,7 +158,7 @@ def enrich(trips: Frame) -> Frame:
     known = (pickup_borough != UNKNOWN) & (dropoff_borough != UNKNOWN)
     return measured.with_columns(
         ratio(nw.col("seconds"), nw.lit(_SECONDS_A_MINUTE), 12, 2).alias("trip_duration_minutes"),
-        ratio(nw.col("fare_amount_hundredths"), nw.col("trip_distance_hundredths"), 10, 4).alias("fare_per_mile"),
+        ratio(nw.col("fare_amount_hundredths"), nw.col("trip_distance_hundredths"), 14, 4).alias("fare_per_mile"),
         known.alias("is_region_known"),
         nw.when(known).then(pickup_borough != dropoff_borough).alias("is_cross_borough"),
         rider_id(rider_of(nw.col("row_id"))).alias("rider_id"),
