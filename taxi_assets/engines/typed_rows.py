@@ -86,6 +86,12 @@ def typed(
     )
 
 
+def rescues_one_of(names: Sequence[str]) -> nw.Expr:
+    """Return whether `_rescued_data` holds a value of one of these columns, or a whole line."""
+    pattern = f'"(?:{"|".join([*(name for name in names if name != RESCUED), LINE_KEY])})":'
+    return nw.col(RESCUED).str.contains(pattern).fill_null(False)
+
+
 @dataclass(frozen=True, slots=True)
 class _Loss:
     """A column of the file that may hold what the typed row doesn't: the key in `_rescued_data`, and in which rows."""

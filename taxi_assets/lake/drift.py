@@ -16,7 +16,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.delta_log import partition_text
-from taxi_assets.engines.typed_rows import Provenance
+from taxi_assets.engines.typed_rows import RESCUED, Provenance
 from taxi_assets.lake.metadata import SOURCE_COLUMNS, UNKNOWN_COLUMNS, example_table
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 
@@ -48,6 +48,25 @@ def no_unknown_columns(contract: type[Contract]) -> StoredCheck:
 
     description = "The file has no column that the contract lacks; the values of one that it has are in _rescued_data."
     return StoredCheck("no_unknown_columns", contract, description, find, blocking=False)
+
+
+def nothing_rescued(contract: type[Contract]) -> StoredCheck:
+    """Report drift: rows with something in `_rescued_data`, as a column or a value isn't as expected."""
+
+    def find(stored: Stored) -> Finding:
+        rescued = stored.rows(contract).filter(~nw.col(RESCUED).is_null())
+        count = int(rescued.select(nw.len().alias("rows")).collect().rows()[0][0])
+        rows = stored.count(contract)
+        figures: dict[str, Any] = {"rows_failing": count, "rows": rows, "share": count / rows if rows else 0.0}
+        if count:
+            figures["examples"] = example_table(
+                rescued.select("source_row", RESCUED).head(5).collect().rows(named=True)
+            )
+        says = f"{count:,} of {rows:,} rows hold something that the table's columns can't."
+        return Finding(not count, says, figures)
+
+    description = "No value of the file had to be kept in _rescued_data: no unknown column, no value of another type."
+    return StoredCheck("nothing_rescued", contract, description, find, blocking=False)
 
 
 def no_vanished_columns(contract: type[Contract]) -> StoredCheck:

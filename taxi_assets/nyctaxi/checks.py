@@ -10,6 +10,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, orphaned_keys
 from taxi_assets.engines import engine_of
+from taxi_assets.lake.drift import nothing_rescued
 from taxi_assets.lake.stored_checks import (
     Finding,
     Stored,
@@ -48,6 +49,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             matches_contract(TripsRaw),
             unique_keys(TripsRaw),
             no_identical_rows(landing),
+            nothing_rescued(TripsRaw),
         ]),
         stored_checks("nyctaxi_silver__checks", MONTHS, [
             _every_row_kept_or_quarantined(),

@@ -8,6 +8,7 @@ from typing import Final
 import dagster as dg
 
 from taxi_assets.contracts import Contract
+from taxi_assets.lake.drift import nothing_rescued
 from taxi_assets.lake.stored_checks import (
     Finding,
     Stored,
@@ -20,7 +21,7 @@ from taxi_assets.lake.stored_checks import (
 from taxi_assets.landing import Landing
 from taxi_assets.tlc.assets import ASSETS
 from taxi_assets.tlc.bronze.drift import drift_checks
-from taxi_assets.tlc.bronze.month_file import all_rows_read, nothing_rescued
+from taxi_assets.tlc.bronze.month_file import all_rows_read
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones

@@ -103,10 +103,32 @@ def test_rows_that_differ_in_what_is_no_number_are_both_kept(star: Star) -> None
     rows = pl.DataFrame([*rides(4), ride(), ride()], schema=SCHEMA).with_columns(pickup_zip=pl.Series(zips))
     rows.write_csv(Path(star.settings.landing_root) / "nyctaxi_trips.csv")
 
-    assert not_passed(star.run()) == {"values_fit_their_types"}
+    assert not_passed(star.run()) == {"nothing_rescued", "values_fit_their_types"}
 
     assert star.table(TripsRaw)["trip_key"].n_unique() == 6
     assert star.table(TripsEnrichedQuarantine).height == 2
+
+
+def test_a_column_that_nobody_knows_is_kept_and_told_and_changes_no_key(star: Star) -> None:
+    star.land(rides(2))
+    star.run()
+    keys = star.table(TripsRaw)["trip_key"].sort().to_list()
+
+    stranger = pl.DataFrame(rides(2), schema=SCHEMA).with_columns(vendor=pl.lit("CMT"))
+    stranger.write_parquet(Path(star.settings.landing_root) / "nyctaxi_trips.parquet")
+
+    assert not_passed(star.run()) == {"nothing_rescued"}
+    assert star.table(TripsRaw)["trip_key"].sort().to_list() == keys
+    assert star.table(TripsRaw)["_rescued_data"].to_list() == ['{"vendor":"CMT"}'] * 2
+    assert star.table(FactTrips).height == 2
+
+
+def test_zero_and_minus_zero_are_two_rows_as_they_are_two_texts(star: Star) -> None:
+    star.land([*rides(4), ride(trip_distance=0.0), ride(trip_distance=-0.0)])
+
+    assert not_passed(star.run()) == {"positive_trip_distance"}
+
+    assert star.table(TripsRaw)["trip_key"].n_unique() == 6
 
 
 def test_rows_that_share_a_key_though_they_differ_are_told_and_not_lost_silently(star: Star) -> None:

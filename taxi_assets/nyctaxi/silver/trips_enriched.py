@@ -9,12 +9,13 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Bool, Contract, Date, Decimal, Frame, Int32, LocalTime, String, Strings, column, rule
 from taxi_assets.engines import engine_of, fits_decimal, ratio, units
-from taxi_assets.engines.typed_rows import RESCUED
+from taxi_assets.engines.typed_rows import RESCUED, rescues_one_of
 from taxi_assets.lake.assets import judged_assets
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.nyctaxi.bronze import trips_raw as bronze
 from taxi_assets.nyctaxi.partitions import MONTHS
 from taxi_assets.nyctaxi.silver.places_and_times import borough_of, time_of_day
+from taxi_assets.nyctaxi.trip_files import TRIP_COLUMNS
 from taxi_assets.vocabulary import UNKNOWN
 
 RIDERS: Final = 500
@@ -66,13 +67,13 @@ class TripsEnriched(
         return ~nw.any_horizontal(*(value.is_null() for value in values), ignore_nulls=False)
 
     @rule(
-        RESCUED, "amounts_fit",
+        RESCUED, "rescues_a_value", "amounts_fit",
         why="A value that isn't of its column's type would be null in silver, as if it had never been there.",
         source="The types of the contract; amounts are decimals of 10 digits.",
     )  # fmt: skip
-    def values_fit_their_types(cls, rescued: nw.Expr, amounts_fit: nw.Expr) -> nw.Expr:
+    def values_fit_their_types(cls, _rescued: nw.Expr, rescues_a_value: nw.Expr, amounts_fit: nw.Expr) -> nw.Expr:
         """Every value is of its column's type, every amount below 100,000,000."""
-        return rescued.is_null() & amounts_fit
+        return ~rescues_a_value & amounts_fit
 
     @rule(
         "tpep_pickup_datetime", "source_month",
@@ -150,6 +151,7 @@ def enrich(trips: Frame) -> Frame:
         engine.seconds_between(pickup, dropoff).alias("seconds"),
         (dropoff <= pickup).fill_null(False).alias("is_invalid_time_order"),
         nw.all_horizontal(*(fits_decimal(one, 10, 2) for one in amounts), ignore_nulls=True).alias("amounts_fit"),
+        rescues_one_of(TRIP_COLUMNS).alias("rescues_a_value"),
         borough_of(nw.col("pickup_zip")).alias("pickup_borough"),
         borough_of(nw.col("dropoff_zip")).alias("dropoff_borough"),
         time_of_day(pickup).alias("time_of_day"),

@@ -11,9 +11,9 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.source_files import count_rows, open_source
-from taxi_assets.engines.typed_rows import RESCUED, typed
+from taxi_assets.engines.typed_rows import typed
 from taxi_assets.errors import LandingError
-from taxi_assets.lake.metadata import SOURCE_COLUMNS, UNKNOWN_COLUMNS, example_table
+from taxi_assets.lake.metadata import SOURCE_COLUMNS, UNKNOWN_COLUMNS
 from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import LandedFile, Landing
@@ -99,22 +99,3 @@ def all_rows_read(landing: Landing, service: Service, contract: type[Contract]) 
         return Finding(in_file == count, says, {"rows_in_file": in_file, "rows_stored": count})
 
     return StoredCheck("rows_accounted_for", contract, "As many rows are stored as the file holds.", find)
-
-
-def nothing_rescued(contract: type[Contract]) -> StoredCheck:
-    """Report drift: rows with something in `_rescued_data`, as a column or a value isn't as expected."""
-
-    def find(stored: Stored) -> Finding:
-        rescued = stored.rows(contract).filter(~nw.col(RESCUED).is_null())
-        count = int(rescued.select(nw.len().alias("rows")).collect().rows()[0][0])
-        rows = stored.count(contract)
-        figures: dict[str, Any] = {"rows_failing": count, "rows": rows, "share": count / rows if rows else 0.0}
-        if count:
-            figures["examples"] = example_table(
-                rescued.select("source_row", RESCUED).head(5).collect().rows(named=True)
-            )
-        says = f"{count:,} of {rows:,} rows hold something that the table's columns can't."
-        return Finding(not count, says, figures)
-
-    description = "No value of the file had to be kept in _rescued_data: no unknown column, no value of another type."
-    return StoredCheck("nothing_rescued", contract, description, find, blocking=False)

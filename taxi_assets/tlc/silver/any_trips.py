@@ -5,13 +5,10 @@ A rule belongs here if it means the same for a taxi and for a hired car; a servi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame, rule
 from taxi_assets.engines import engine_of, fits_decimal, units
-from taxi_assets.engines.typed_rows import LINE_KEY, RESCUED
 from taxi_assets.tlc.silver.clock import in_missing_hour, in_repeated_hour
 from taxi_assets.vocabulary import UNKNOWN
 
@@ -119,8 +116,3 @@ def name_zone(trips: Frame, zones: Frame, end: str) -> Frame:
 def hundredths(name: str) -> nw.Expr:
     """Return an amount in whole hundredths; null where it is too large, and so has no ratio worth having."""
     return units(nw.when(fits_decimal(nw.col(name), 10, 2)).then(nw.col(name)), 2)
-
-
-def rescues_one_of(names: Sequence[str]) -> str:
-    """Return a pattern for `_rescued_data` that holds a value of one of these columns, or a line that was too short."""
-    return f'"(?:{"|".join([*(name for name in names if name != RESCUED), LINE_KEY])})":'

@@ -10,9 +10,9 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Bool, Date, Frame, Int32, Int64, LocalTime, String, column
 from taxi_assets.engines import engine_of, iso_weekday, ratio
-from taxi_assets.engines.typed_rows import RESCUED
+from taxi_assets.engines.typed_rows import rescues_one_of
 from taxi_assets.tlc.money import Minutes
-from taxi_assets.tlc.silver.any_trips import AnyTrips, columns_of_the_file, name_zone, rescues_one_of
+from taxi_assets.tlc.silver.any_trips import AnyTrips, columns_of_the_file, name_zone
 from taxi_assets.tlc.silver.clock import true_seconds
 from taxi_assets.vocabulary import HVFHS_LICENSES, UNKNOWN
 
@@ -98,6 +98,6 @@ def enrich(trips: Frame, zones: Frame) -> Frame:
         # Without a dropoff, equal rows are as likely two cars of one base that left in the same minute.
         (nw.col("is_same_ride") & ~dropoff.is_null()).alias("is_repeat"),
         (nw.col("pickup_zone_known") & nw.col("dropoff_zone_known")).alias("zones_known"),
-        nw.col(RESCUED).str.contains(rescues_one_of(from_the_file)).fill_null(False).alias("rescues_a_value"),
+        rescues_one_of(from_the_file).alias("rescues_a_value"),
         nw.lit(True).alias("amounts_fit"),
     )

@@ -13,9 +13,9 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Bool, Date, Frame, Int32, Int64, LocalTime, String, column, rule
 from taxi_assets.engines import engine_of, fits_decimal, iso_weekday, ratio
-from taxi_assets.engines.typed_rows import RESCUED
+from taxi_assets.engines.typed_rows import rescues_one_of
 from taxi_assets.tlc.money import Miles, Minutes, Money, MoneyPerMile
-from taxi_assets.tlc.silver.any_trips import AnyTrips, columns_of_the_file, hundredths, name_zone, rescues_one_of
+from taxi_assets.tlc.silver.any_trips import AnyTrips, columns_of_the_file, hundredths, name_zone
 from taxi_assets.tlc.silver.clock import true_seconds
 from taxi_assets.tlc.silver.zone_shapes import zone_at
 from taxi_assets.vocabulary import PAYMENT_TYPES, UNKNOWN
@@ -244,7 +244,7 @@ def enrich(trips: Frame, zones: Frame, *, parts: Sequence[str]) -> Frame:
         ratio(nw.col("fare_hundredths"), nw.col("distance_hundredths"), 10, 4).alias("fare_per_mile"),
         nw.sum_horizontal(*parts).alias("sum_of_parts"),
         (nw.col("pickup_zone_known") & nw.col("dropoff_zone_known")).alias("zones_known"),
-        nw.col(RESCUED).str.contains(rescues_one_of(from_the_file)).fill_null(False).alias("rescues_a_value"),
+        rescues_one_of(from_the_file).alias("rescues_a_value"),
         nw.all_horizontal(
             *(fits_decimal(nw.col(name), 10, 2) for name in ("total_amount", *parts) if name != "fare_amount"),
             ignore_nulls=True,
