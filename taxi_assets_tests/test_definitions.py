@@ -125,7 +125,7 @@ def test_the_checks_of_the_stored_tables_block_and_drift_doesnt() -> None:
         "rows_accounted_for", "matches_contract", "unique_keys", "no_orphans_in_dim_zone", "no_orphans_in_dim_payment",
         "no_orphans_in_dim_base", "no_orphans_in_dim_license", "no_orphans_in_zones",
         "reconciles_with_silver", "within_publish_limit", "riders_are_stable", "no_collision", "one_fact_per_trip",
-        "no_orphans_in_dim_date", "no_orphans_in_dim_time_of_day", "no_orphans_in_dim_rider",
+        "no_orphans_in_dim_date", "no_orphans_in_dim_time_of_day", "no_orphans_in_dim_rider", "values_are_stable",
     }  # fmt: skip
 
 

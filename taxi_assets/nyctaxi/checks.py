@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import dagster as dg
 import narwhals.stable.v1 as nw
 
-from taxi_assets.contracts import Contract, orphaned_keys
+from taxi_assets.contracts import Contract, Frame, orphaned_keys
 from taxi_assets.engines import engine_of
 from taxi_assets.lake.drift import nothing_rescued
 from taxi_assets.lake.stored_checks import (
@@ -21,14 +21,15 @@ from taxi_assets.lake.stored_checks import (
     unique_keys,
 )
 from taxi_assets.landing import Landing
+from taxi_assets.months import Month
 from taxi_assets.nyctaxi.bronze.trips_raw import TripsRaw, all_rows_read, no_identical_rows
-from taxi_assets.nyctaxi.gold.dim_date import DimDate
-from taxi_assets.nyctaxi.gold.dim_rider import DimRider
-from taxi_assets.nyctaxi.gold.dim_time_of_day import DimTimeOfDay
-from taxi_assets.nyctaxi.gold.dim_zone import DimZone
+from taxi_assets.nyctaxi.gold.dim_date import DimDate, days_of
+from taxi_assets.nyctaxi.gold.dim_rider import DimRider, with_rider_key
+from taxi_assets.nyctaxi.gold.dim_time_of_day import DimTimeOfDay, times_of_day
+from taxi_assets.nyctaxi.gold.dim_zone import DimZone, zips_of
 from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
 from taxi_assets.nyctaxi.partitions import MONTHS
-from taxi_assets.nyctaxi.silver.riders import Riders
+from taxi_assets.nyctaxi.silver.riders import Riders, all_riders
 from taxi_assets.nyctaxi.silver.trips_enriched import RIDERS, TripsEnriched, TripsEnrichedQuarantine, rider_id, rider_of
 
 # By dimension its natural key, and what has values of it in silver.
@@ -38,6 +39,15 @@ _NATURAL: Final[Mapping[type[Contract], tuple[str, Sequence[nw.Expr]]]] = {
     DimTimeOfDay: ("time_of_day", (nw.col("time_of_day"),)),
     DimRider: ("rider_id", (nw.col("rider_id"),)),
 }
+# By table of values that never change what a month makes of them.
+_LASTING: Final[Mapping[type[Contract], Callable[[Stored], Frame]]] = {
+    Riders: lambda stored: all_riders(stored.lake.engine, Month.parse(stored.key)),
+    DimDate: lambda stored: days_of(Month.parse(stored.key), stored.lake.engine),
+    DimZone: lambda stored: zips_of(stored.rows(TripsEnriched)),
+    DimTimeOfDay: lambda stored: times_of_day(Month.parse(stored.key), stored.lake.engine),
+    DimRider: lambda stored: with_rider_key(_LASTING[Riders](stored)),
+}
+_SHOWN: Final = 5
 _GOLD: Final = (DimDate, DimZone, DimTimeOfDay, DimRider, FactTrips)
 
 
@@ -59,10 +69,12 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             _riders_are_those_of_the_trips_keys(),
             matches_contract(Riders),
             unique_keys(Riders),
+            _values_are_stable(Riders),
         ]),
         stored_checks("nyctaxi_gold__checks", MONTHS, [
             *(check(contract) for contract in _GOLD for check in (matches_contract, unique_keys)),
             *(_no_collision(contract, natural, values) for contract, (natural, values) in _NATURAL.items()),
+            *(_values_are_stable(contract) for contract in _NATURAL),
             _one_fact_per_trip(),
             no_orphans(FactTrips, ("date_sk",), DimDate),
             no_orphans(FactTrips, ("pickup_zone_sk", "dropoff_zone_sk"), DimZone),
@@ -114,6 +126,24 @@ def _no_collision(contract: type[Contract], natural: str, values: Sequence[nw.Ex
 
     key = contract.stored_as().keys[0]
     return StoredCheck("no_collision", contract, f"No two {natural} have one {key}.", find, reads=(TripsEnriched,))
+
+
+def _values_are_stable(contract: type[Contract]) -> StoredCheck:
+    """Check that a month's members stand in the table with the values that they have by definition."""
+
+    def find(stored: Stored) -> Finding:
+        names = [name for name in contract.column_names() if name != contract.stored_as().sequence]
+        made, there = (
+            set(rows.select(names).collect().rows()) for rows in (_LASTING[contract](stored), stored.rows(contract))
+        )
+        changed = sorted(str(row[0]) for row in made - there)
+        says = f"{len(changed):,} of {len(made):,} members are missing or have other values"
+        says += f": {', '.join(changed[:_SHOWN])}. Run the newest month again." if changed else "."
+        return Finding(not changed, says, {"rows_failing": len(changed), "rows": len(made)})
+
+    description = "The members that the month has stand in the table, with the values that their keys always have."
+    reads = (TripsEnriched,) if contract is not Riders else ()
+    return StoredCheck("values_are_stable", contract, description, find, reads=reads)
 
 
 def _one_fact_per_trip() -> StoredCheck:

@@ -12,7 +12,10 @@ from pathlib import Path
 import dagster as dg
 import polars as pl
 import pytest
+from deltalake import DeltaTable
 
+from taxi_assets.contracts import Contract
+from taxi_assets.lake.metadata import asset_key
 from taxi_assets.months import Month
 from taxi_assets.nyctaxi.bronze.trips_raw import TripsRaw
 from taxi_assets.nyctaxi.gold.dim_date import DimDate
@@ -20,6 +23,7 @@ from taxi_assets.nyctaxi.gold.dim_rider import DimRider
 from taxi_assets.nyctaxi.gold.dim_time_of_day import DimTimeOfDay
 from taxi_assets.nyctaxi.gold.dim_zone import DimZone
 from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
+from taxi_assets.nyctaxi.silver.riders import Riders
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched, TripsEnrichedQuarantine
 from taxi_assets.nyctaxi.trip_files import trip_files
 from taxi_assets.places import landing_of
@@ -151,6 +155,36 @@ def test_a_file_of_several_months_is_run_month_by_month_in_any_order(star: Star)
 
     assert star.table(FactTrips).height == 5
     assert star.table(DimDate).height == 31 + 29
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {Riders: {"full_name": "'Somebody Else'"}},
+        {
+            DimDate: {"is_weekend": "NOT is_weekend"},
+            DimZone: {"borough": "'Queens'"},
+            DimTimeOfDay: {"time_of_day_order": "5 - time_of_day_order"},
+            DimRider: {"home_zip": "home_zip + 1"},
+        },
+    ],
+    ids=["riders", "dimensions"],
+)
+def test_a_member_whose_values_something_has_changed_is_found(
+    star: Star, changes: dict[type[Contract], dict[str, str]]
+) -> None:
+    star.land(rides(1))
+    star.run()
+    for contract, values in changes.items():
+        # Of a newer month, so that this one's run leaves them.
+        newer = {**values, "source_month": "DATE '2016-02-01'"}
+        DeltaTable(star.lake.location(contract).uri).update(updates=newer)
+
+    failed = [one for one in star.run().get_asset_check_evaluations() if not one.passed]
+
+    assert {(one.asset_key, one.check_name) for one in failed} == {
+        (asset_key(contract), "values_are_stable") for contract in changes
+    }
 
 
 def test_a_row_without_a_month_is_quarantined_in_the_first_of_its_file(star: Star) -> None:

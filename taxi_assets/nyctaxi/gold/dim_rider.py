@@ -26,6 +26,11 @@ class DimRider(Contract, table="nyctaxi_gold/dim_rider", keys=("rider_sk",), seq
     source_month: Date = column(required=True)
 
 
+def with_rider_key(riders: Frame) -> Frame:
+    """Add to riders their key."""
+    return engine_of(riders).with_keys(riders, {"rider_sk": "rider_id"})
+
+
 @table_asset(DimRider, partitions_def=MONTHS, ins={"riders": dg.AssetIn(asset_key(Riders))}, embedded=True)
 def dim_rider(riders: Frame) -> Frame:
-    return engine_of(riders).with_keys(riders, {"rider_sk": "rider_id"})
+    return with_rider_key(riders)
