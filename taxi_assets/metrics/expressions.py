@@ -25,12 +25,13 @@ Columns = Collection[str]
 Dimensions = dict[str, exp.Expr]
 
 _AGGREGATES: Final = (exp.Sum, exp.Count, exp.Avg, exp.Min, exp.Max, exp.CountIf)
+_OF_A_DATE: Final = (exp.Year, exp.Month, exp.Day)
 _FUNCTIONS: Final = (
     *_AGGREGATES,
     # Written as operators or clauses, though the parser calls them functions.
     exp.And, exp.Or, exp.Cast, exp.Case, exp.If,
     exp.SafeDivide, exp.Nullif, exp.Coalesce, exp.Abs,
-    exp.TimestampTrunc, exp.DateTrunc, exp.Year, exp.Month, exp.Day,
+    exp.TimestampTrunc, exp.DateTrunc, *_OF_A_DATE,
     exp.Upper, exp.Lower,
 )  # fmt: skip
 _NOT_IN_AN_EXPRESSION: Final = (
@@ -54,10 +55,14 @@ def parse(text: str, *, aggregates: bool = False) -> exp.Expr:
         details = getattr(error, "errors", None)
         says = details[0]["description"] if details else str(error).splitlines()[0]
         raise UsageError(f"this is no SQL expression: {says.rstrip('.')}.") from None
+    except RecursionError:
+        raise UsageError("this is no SQL expression: it is nested too deep.") from None
     for node in expression.walk():
         if isinstance(node, _NOT_IN_AN_EXPRESSION) and not isinstance(node.parent, exp.Count):
             raise UsageError(f"{node.sql(DATABRICKS)} isn't supported; an expression is of columns and functions.")
-        if isinstance(node, exp.Func) and not isinstance(node, _FUNCTIONS) and not _is_measure(node):
+        if isinstance(node, exp.Cast) and node.to.this in exp.DataType.INTEGER_TYPES:
+            raise UsageError(f"{node.sql(DATABRICKS)} isn't supported: DuckDB rounds what Spark cuts off.")
+        if isinstance(node, exp.Func) and not _is_known(node):
             name = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
             known = ", ".join(sorted(function.sql_name().lower() for function in _FUNCTIONS))
             raise UsageError(f"the function {name.lower()} isn't supported. Supported are: {known}.")
@@ -66,6 +71,8 @@ def parse(text: str, *, aggregates: bool = False) -> exp.Expr:
         raise UsageError("this aggregates; only a measure does.")
     if aggregates and not does:
         raise UsageError("a measure aggregates: SUM(...), COUNT(*), or MEASURE(...) of other measures.")
+    if aggregates:
+        _require_one_level(expression)
     return expression
 
 
@@ -157,6 +164,22 @@ def measures_in(expression: exp.Expr) -> list[str]:
 def with_measures(expression: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
     """Put values in the place of the measures that an expression names."""
     return expression.copy().transform(lambda node: values[measure_named(node)].copy() if _is_measure(node) else node)
+
+
+def _require_one_level(measure: exp.Expr) -> None:
+    """Raise UsageError for an aggregate within another one, and for a column that is in none."""
+    for node in measure.walk():
+        within = node.find_ancestor(*_AGGREGATES, exp.Where)
+        if within and (isinstance(node, _AGGREGATES) or _is_measure(node)):
+            raise UsageError(f"{node.sql(DATABRICKS)} is already an aggregate, and can't be within another one.")
+        if isinstance(node, exp.Column) and not within and not _is_measure(node.parent):
+            raise UsageError(f"{node.sql(DATABRICKS)} isn't aggregated: put it into SUM(...), MIN(...) or the like.")
+
+
+def _is_known(function: exp.Func) -> bool:
+    # The parser puts a conversion to a date into YEAR(...) and its kin.
+    is_part_of_known = isinstance(function, exp.TsOrDsToDate) and isinstance(function.parent, _OF_A_DATE)
+    return isinstance(function, _FUNCTIONS) or is_part_of_known or _is_measure(function)
 
 
 def _enclosed(expression: exp.Expr) -> exp.Expr:

@@ -10,9 +10,9 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from sqlglot import exp
@@ -106,7 +106,8 @@ class Join(_Strict):
 class MetricView(_Strict):
     """A view: a source, what is joined to it, and the dimensions and measures over both."""
 
-    version: Literal["1.1"]
+    version: Annotated[Literal["1.1"], BeforeValidator(str)]
+    """Without quotes, as Databricks' own examples have it, it is a number in YAML."""
     source: str
     comment: str | None = None
     filter: str | None = None
@@ -159,6 +160,8 @@ def load_view(path: Path, tables: Mapping[str, Columns] | None = None) -> Metric
     except MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise UsageError(f"{path.name}{line}: this is no YAML: {error.problem}.") from None
+    except RecursionError:
+        raise UsageError(f"{path.name}: this is no YAML: it is nested too deep.") from None
     except (YAMLError, UnicodeDecodeError) as error:
         raise UsageError(f"{path.name}: this is no YAML: {first_line(error).rstrip('.')}.") from None
     try:

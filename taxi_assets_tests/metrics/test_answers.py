@@ -33,6 +33,7 @@ DATE_CONDITIONS: dict[str, Callable[[Row], bool]] = {
     "date = DATE'2024-02-01'": lambda row: row["date"] == date(2024, 2, 1),
     "date > DATE'2024-01-26' AND is_weekend": lambda row: row["date"] > date(2024, 1, 26) and row["is_weekend"],
     "month = DATE'2024-02-01'": lambda row: row["month"] == date(2024, 2, 1),
+    "MONTH(date) = 2 AND YEAR(date) = 2024 AND DAY(date) > 1": lambda row: row["date"] > date(2024, 2, 1),
 }
 DAY = timedelta(days=1)
 WINDOWS: dict[str, tuple[Callable[[date, date], bool], str]] = {

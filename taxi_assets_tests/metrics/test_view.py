@@ -54,6 +54,11 @@ def line_of(text: str, part: str) -> int:
         ("expr: COUNT(*)", "expr: SUM(amount) OVER ()", "measures.sales.expr", "isn't supported"),
         ("expr: COUNT(*)", "expr: SUM(amount); DROP TABLE x", "measures.sales.expr", "isn't supported"),
         ("expr: COUNT(*)", "expr: SUM((SELECT 1))", "measures.sales.expr", "isn't supported"),
+        ("expr: COUNT(*)", "expr: SUM(COUNT(*))", "measures.sales.expr", "COUNT(*) is already an aggregate"),
+        ("expr: COUNT(*)", "expr: SUM(MEASURE(revenue))", "measures.sales.expr", "is already an aggregate"),
+        ("expr: COUNT(*)", "expr: SUM(amount) + date", "measures.sales.expr", "date isn't aggregated"),
+        ("expr: COUNT(*)", "expr: CAST(AVG(amount) AS INT)", "measures.sales.expr", "DuckDB rounds"),
+        ("expr: COUNT(*)", f"expr: {'(' * 2000}COUNT(*)", "measures.sales.expr", "nested too deep"),
         (
             "MEASURE(pieces)",
             "MEASURE(peaces)",
@@ -93,11 +98,18 @@ def test_what_is_wrong_with_a_view_is_said_with_its_line_and_field(
         ("version: [", "this is no YAML"),
         ("", "shops.yaml, line 1, the whole"),
         ("- version", "the whole"),
+        ("[" * 2000, "shops.yaml: this is no YAML: it is nested too deep."),
         (VIEW + "version: '1.1'\n", "line 72: this is no YAML: found duplicate key"),
     ],
 )
 def test_what_is_no_view_at_all_is_said_so(tmp_path: Path, text: str, says: str) -> None:
     assert says in refusal(tmp_path, text)
+
+
+def test_a_version_needs_no_quotes(tmp_path: Path) -> None:
+    (tmp_path / "shops.yaml").write_text(VIEW.replace('"1.1"', "1.1"), encoding="utf-8")
+
+    assert load_view(tmp_path / "shops.yaml", COLUMNS).version == "1.1"
 
 
 @pytest.mark.parametrize("content", [b"a: \x07b", b"\xff\xfe"])
