@@ -204,7 +204,8 @@ def _problems(view: MetricView, tables: Mapping[str, Columns] | None) -> Iterato
     try:
         for number, join in enumerate(view.joins):
             where = ("joins", number, "using" if join.using else "on")
-            found(join.condition, {})
+            # Of another join it would be a nested one.
+            require_known(resolve(parse(join.condition), [SOURCE, join.name], {}), columns)
         where = ("filter",)
         found(view.filter or "TRUE", {})
         for number, dimension in enumerate(view.dimensions):
