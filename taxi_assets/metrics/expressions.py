@@ -34,6 +34,8 @@ _FUNCTIONS: Final = (
     exp.TimestampTrunc, exp.DateTrunc, *_OF_A_DATE,
     exp.Upper, exp.Lower,
 )  # fmt: skip
+_CALLED: Final = {"safe_divide": "try_divide", "timestamp_trunc": "date_trunc"}
+"""What Databricks calls functions for which the parser has names of its own."""
 _NOT_IN_AN_EXPRESSION: Final = (
     exp.Query,
     exp.Block,
@@ -64,7 +66,8 @@ def parse(text: str, *, aggregates: bool = False) -> exp.Expr:
             raise UsageError(f"{node.sql(DATABRICKS)} isn't supported: DuckDB rounds what Spark cuts off.")
         if isinstance(node, exp.Func) and not _is_known(node):
             name = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
-            known = ", ".join(sorted(function.sql_name().lower() for function in _FUNCTIONS))
+            names = [function.sql_name().lower() for function in _FUNCTIONS]
+            known = ", ".join(sorted({_CALLED.get(one, one) for one in names}))
             raise UsageError(f"the function {name.lower()} isn't supported. Supported are: {known}.")
     does = any(isinstance(node, _AGGREGATES) or _is_measure(node) for node in expression.walk())
     if does and not aggregates:

@@ -49,6 +49,7 @@ def line_of(text: str, part: str) -> int:
             "dimensions.month.expr",
             "function day_of_week isn't supported",
         ),
+        ("DATE_TRUNC('MONTH', date)", "SQRT(shop)", "dimensions.month.expr", "or, sum, try_divide, upper, year."),
         ("name: city", "name: Shop", "dimensions.Shop.name", "there is another Shop"),
         ("expr: places.city", "exp: places.city", "dimensions.city.expr", "missing"),
         ("expr: COUNT(*)", "expr: amount", "measures.sales.expr", "a measure aggregates"),
