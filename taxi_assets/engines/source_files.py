@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from taxi_assets.engines.csv_lines import ROW, count_lines, head, scan_rows, split_header
 from taxi_assets.engines.expansion import MOST_COLUMNS, holds_too_much, most_unpacked, too_many_columns
 from taxi_assets.engines.parquet_footer import read_footer
-from taxi_assets.errors import LandingError, first_line
+from taxi_assets.errors import LandingError, first_line, printable
 from taxi_assets.landing import LandedFile, Landing
 
 # What other kinds of file begin with, as a line of text.
@@ -108,11 +108,26 @@ def _open_parquet(landing: Landing, file: LandedFile) -> Source:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise file.unusable(f"it has more than one column named {', '.join(map(repr, repeated))}")
+    _require_known_zones(file, footer)
     options = dict(landing.storage_options) or None
-    stored = pl.scan_parquet(
-        landing.uri(file), storage_options=options, glob=False, row_index_name=ROW, row_index_offset=1
-    )
+
+    def scan(schema: dict[str, Any] | None = None) -> pl.LazyFrame:
+        return pl.scan_parquet(
+            landing.uri(file),
+            storage_options=options,
+            glob=False,
+            schema=schema,
+            row_index_name=ROW,
+            row_index_offset=1,
+        )
+
+    stored = scan()
     _require_short_texts(file, stored)
+    times = _times_of_96_bits(footer)
+    if times:
+        # Polars reads them as nanoseconds, which end in 2262: a later time would become that one, without a word.
+        types = {name: dtype for name, dtype in stored.collect_schema().items() if name != ROW}
+        stored = scan(types | dict.fromkeys(times, pl.Datetime("us")))
     rows = stored.with_columns(pl.col(ROW).cast(pl.Int64), cs.categorical().cast(pl.String), cs.enum().cast(pl.String))
     return Source(file, rows, tuple(name for name in rows.collect_schema().names() if name != ROW))
 
@@ -130,6 +145,33 @@ def _require_sane(file: LandedFile, footer: pq.FileMetaData) -> None:
         raise holds_too_much(file, f"its footer claims {footer.num_rows:,} rows, which is more")
     if sum(max(0, group.total_byte_size) for group in groups) > most_unpacked(file):
         raise holds_too_much(file, "its footer claims that unpacked it is more")
+
+
+def _require_known_zones(file: LandedFile, footer: pq.FileMetaData) -> None:
+    """See that Polars knows the zones that times are said to be in: of another it would panic."""
+    for field in footer.schema.to_arrow_schema():
+        zone = getattr(field.type, "tz", None)
+        if zone is None:
+            continue
+        try:
+            pl.select(pl.lit(0).cast(pl.Datetime("us")).dt.replace_time_zone(zone))
+        except pl.exceptions.ComputeError as error:
+            raise file.unusable(
+                f"times in its column '{printable(field.name)}' are said to be in the zone '{printable(zone)}', "
+                "which isn't known",
+                "Write them in one of the IANA's database, such as America/New_York, or without a zone.",
+            ) from error
+
+
+def _times_of_96_bits(footer: pq.FileMetaData) -> list[str]:
+    """List the columns of the type in which Spark and Impala long wrote times; within others, nobody knows them.
+
+    Those that Arrow wrote bear a note of their unit, by which Polars reads them.
+    """
+    if b"ARROW:schema" in (footer.metadata or {}):
+        return []
+    columns = (footer.schema.column(position) for position in range(footer.num_columns))
+    return [column.name for column in columns if column.physical_type == "INT96" and column.path == column.name]
 
 
 def _require_short_texts(file: LandedFile, stored: pl.LazyFrame) -> None:

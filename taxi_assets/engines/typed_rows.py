@@ -137,7 +137,8 @@ def _parse(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr
 def _parse_time(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype == pl.String:
         text = value.str.strip_chars()
-        return pl.coalesce(text.str.to_datetime(form, time_unit="us", strict=False) for form in _TIME_FORMATS)
+        time = pl.coalesce(text.str.to_datetime(form, time_unit="us", strict=False) for form in _TIME_FORMATS)
+        return pl.when(_can_be_written(time, pl.Datetime("us"))).then(time)
     if isinstance(dtype, pl.Datetime):
         return pl.when(_can_be_written(value, dtype)).then(value).dt.replace_time_zone(None).cast(pl.Datetime("us"))
     return pl.lit(None).cast(pl.Datetime("us"))
@@ -151,7 +152,7 @@ def _can_be_written(time: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
 
 def _parse_number(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:
     if target == nw.Float64:
-        return value.cast(pl.Float64)
+        return value.fill_nan(None).cast(pl.Float64) if dtype.is_float() else value.cast(pl.Float64)
     whole = value.cast(pl.Int64() if target == nw.Int64 else pl.Int32(), strict=False)
     return whole if dtype in _WHOLE else pl.when(whole == value).then(whole)
 
@@ -173,8 +174,8 @@ def _always_fits(dtype: pl.DataType, target: NarwhalsDtype) -> bool:
 
 def _is_present(name: str, dtype: pl.DataType, target: NarwhalsDtype | None = None) -> pl.Expr:
     value = pl.col(name)
-    if dtype.is_float() and target is not None and target != nw.Float64:
-        # In a column of whole numbers or of text NaN is how some writers say that there is none.
+    if dtype.is_float() and target is not None:
+        # NaN is how some writers say that there is none.
         return value.is_not_nan() & value.is_not_null()
     return value.str.strip_chars().str.len_bytes().fill_null(0) > 0 if dtype == pl.String else value.is_not_null()
 

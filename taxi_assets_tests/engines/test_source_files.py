@@ -135,6 +135,9 @@ def test_two_columns_of_one_meaning_are_an_error_that_names_both(tmp_path: Path)
         ("Amount", "amount", pa.array(["inf"]), "inf"),
         ("At_Time", "at", pa.array(["yesterday"]), "yesterday"),
         ("At_Time", "at", pa.array(["2024-02-30 12:00:00"]), "2024-02-30 12:00:00"),
+        ("At_Time", "at", pa.array(["0000-01-01 00:00:00"]), "0000-01-01 00:00:00"),
+        ("At_Time", "at", pa.array(["-001-01-01 00:00:00"]), "-001-01-01 00:00:00"),
+        ("At_Time", "at", pa.array(["12/31/0000 11:59:59 PM"]), "12/31/0000 11:59:59 PM"),
         ("At_Time", "at", pa.array([20240110], pa.int64()), 20240110),
     ],
 )
@@ -339,9 +342,12 @@ def test_rows_are_numbered_without_gaps_in_a_csv_of_several_blocks(tmp_path: Pat
 # What writers of Parquet do
 
 
-def test_nan_among_whole_numbers_is_how_some_say_that_there_is_none(tmp_path: Path) -> None:
-    rows = from_parquet(tmp_path, pa.table({"codeid": [1.0, float("nan"), None, 2.5]}))
+@pytest.mark.parametrize("type_of_file", [pa.float16(), pa.float32(), pa.float64()])
+def test_nan_among_numbers_is_how_some_say_that_there_is_none(tmp_path: Path, type_of_file: pa.DataType) -> None:
+    numbers = pa.array([1.0, float("nan"), None, 2.5]).cast(type_of_file)
+    rows = from_parquet(tmp_path, pa.table({"codeid": numbers, "amount": numbers}))
     assert rows["code"].to_list() == [1, None, None, None]
+    assert rows["amount"].to_list() == [1.0, None, None, 2.5]
     assert rescued(rows) == [None, None, None, {"code": 2.5}]
 
 
@@ -362,6 +368,33 @@ def test_a_time_beyond_the_years_that_can_be_written_is_kept_as_the_number_that_
         datetime(9999, 12, 31, 23, 59, 59), None, datetime(1, 1, 1), None, None,  # noqa: DTZ001
     ]  # fmt: skip
     assert rescued(rows) == [None, {"at": ticks[1]}, None, {"at": ticks[3]}, {"at": ticks[4]}]
+
+
+@pytest.mark.parametrize(
+    ("unit", "by_arrow", "years"),
+    [
+        ("us", False, (1600, 1900, 2024, 2098, 3019, 9999)),
+        ("us", True, (1600, 1900, 2024, 2098, 3019, 9999)),
+        ("ns", True, (1700, 1900, 2001, 2024, 2098, 2262)),
+    ],
+)
+def test_a_time_of_96_bits_is_the_one_that_was_written_in_whatever_year(
+    tmp_path: Path, *, unit: str, by_arrow: bool, years: tuple[int, ...]
+) -> None:
+    # As Spark long wrote times. Nanoseconds, which some read them as, hold the years 1677 to 2262.
+    times = [datetime(year, 1, 2, 3, 4, 5, 678_901) for year in years]  # noqa: DTZ001
+    table = pa.table({"at_time": pa.array([*times, None], pa.timestamp(unit)), "word": ["N"] * 7})
+    rows = from_parquet(tmp_path, table, use_deprecated_int96_timestamps=True, store_schema=by_arrow)
+    assert rows["at"].to_list() == [*times, None]
+    assert rows["source_row"].to_list() == list(range(1, 8))
+    assert rows["word"].to_list() == ["N"] * 7
+    assert rescued(rows) == [None] * 7
+
+
+def test_times_in_a_zone_that_nobody_knows_are_an_error_that_names_both(tmp_path: Path) -> None:
+    table = pa.table({"at_time": pa.array([NOON], pa.timestamp("us", "Eastern Standard Time"))})
+    with pytest.raises(LandingError, match=r"'at_time' are said to be in the zone 'Eastern Standard Time'"):
+        from_parquet(tmp_path, table)
 
 
 @pytest.mark.parametrize("text", ["2024-01-10T12:00:00Z", "2024-01-10 12:00", "2024-01-10T12:00:00"])
