@@ -26,7 +26,7 @@ from taxi_assets.landing import LandedFile, Landing
 ROW: Final = "\nrow"
 """Column that numbers a file's rows from 1."""
 BROKEN_LINE: Final = "\nline"
-"""Column that holds, whole, a line with fewer fields than the header or quotes that don't pair; null for others."""
+"""Column that holds, whole, a line with fewer fields than names or quotes that don't pair; null for others."""
 SURPLUS: Final = "\nsurplus"
 """Column that holds what stands behind the last field of the header, where it isn't empty."""
 
@@ -77,18 +77,24 @@ def head(landing: Landing, file: LandedFile, *, zipped: bool) -> list[str]:
 
 
 def split_header(line: str) -> list[str]:
-    """Read the names in a header line, quoted or bare, behind a byte order mark or not.
+    """Read the names in a header line, quoted or bare, behind byte order marks or none.
 
     A name that is empty or repeated can't be addressed and becomes ``_column_3``, by its place in the line.
     """
-    fields = pl.select(_split(pl.lit(line.removeprefix("\ufeff").strip()))).item()
+    fields = pl.select(_split(pl.lit(line.lstrip("\ufeff").strip()))).item()
     names = [field.strip().strip('"').strip() for field in fields]
-    return [name if name and names.index(name) == place else f"_column_{place + 1}" for place, name in enumerate(names)]
+    return [name if name and names.index(name) == place else _by_place(place) for place, name in enumerate(names)]
+
+
+def _by_place(place: int) -> str:
+    return f"_column_{place + 1}"
 
 
 def scan_rows(landing: Landing, file: LandedFile, header: Sequence[str], *, zipped: bool) -> pl.LazyFrame:
     """Return the lines below the header as text: `ROW`, a column per name, `SURPLUS` and `BROKEN_LINE`."""
     line, fields, width = pl.col(_LINE), pl.col("fields"), pl.col("fields").list.len()
+    # A header may end in commas where its rows don't.
+    least = max((place + 1 for place, name in enumerate(header) if name != _by_place(place)), default=len(header))
     # Where quotes don't pair, nobody knows which field is which: a value within them went on in the next line, or a
     # comma in them stands for none. Better no values than another column's.
     rows = _scan_lines(landing, file, zipped=zipped).with_columns(
@@ -100,7 +106,7 @@ def scan_rows(landing: Landing, file: LandedFile, header: Sequence[str], *, zipp
         pl.when(width > len(header))
         .then(fields.list.slice(len(header)).list.join(",").str.strip_chars(", "))
         .alias(SURPLUS),
-        pl.when(width.fill_null(0) < len(header)).then(line).alias(BROKEN_LINE),
+        pl.when(width.fill_null(0) < least).then(line).alias(BROKEN_LINE),
     )
 
 

@@ -52,9 +52,15 @@ READ: dict[str, tuple[bytes, list[Row]]] = {
         [(1, "a", None, {"_line": "1,a"}), (None, "1.5", None, {"_line": ",1.5"})],
     ),
     "a blank second line, surplus commas": (b"codeid,word,amount\n\r\n1,a,1.5,,\r\n2,b,2.5,,\r\n", [ONE, TWO]),
+    "commas at the end of the header alone": (b"codeid,word,amount, ,\n" + LINES, [ONE, TWO]),
+    "commas at the end of the header and of a row, which goes on": (
+        b"codeid,word,amount,,\n1,a,1.5,,\n2,b,2.5,x,\n",
+        [ONE, (2, "b", 2.5, {"_column_4": "x"})],
+    ),
     "lines of blanks, tabs and ends of pages": (HEADER + b" \t\n\x0b\x0c\n1,a,1.5\n   \n" + b"\t\n\n", [ONE]),
     # Encodings
     "a byte order mark": (b"\xef\xbb\xbf" + HEADER + LINES, [ONE, TWO]),
+    "two byte order marks": (b"\xef\xbb\xbf" * 2 + HEADER + LINES, [ONE, TWO]),
     "a byte order mark again, where files were joined": (
         HEADER + b"1,a,1.5\n\xef\xbb\xbf" + HEADER + b"2,b,2.5\n",
         [ONE, (None, "word", None, {"code": "\ufeffcodeid", "amount": "amount"}), TWO],
