@@ -5,8 +5,10 @@ Whatever the server does, nothing but a whole file stands under a final name: `l
 
 from __future__ import annotations
 
+import base64
 import io
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -59,6 +61,13 @@ def parquet(rows: int, first: int = 0) -> bytes:
     column = pa.array(range(first, first + rows), pa.int64())
     pq.write_table(pa.table({"n": column}), written, compression="none", use_dictionary=False)
     return written.getvalue()
+
+
+def of_a_type_that_cant_be(whole: bytes) -> bytes:
+    """Let the note on types, which Arrow leaves in a footer, say of integers of 64 bits that they have 96."""
+    note = re.findall(rb"/{5}[A-Za-z0-9+/]+=*", whole)[-1]
+    changed = base64.b64decode(note).replace(b"\x40\0\0\0", b"\x60\0\0\0")
+    return whole.replace(note, base64.b64encode(changed))
 
 
 WHOLE = parquet(100_000)
@@ -552,6 +561,7 @@ BODIES: dict[str, tuple[Behaviour, str]] = {
     "blanks": (status(200, b" \r\n"), "the file is empty"),
     "a cut-off Parquet file": (status(200, WHOLE[:HALF]), "its end is missing"),
     "bytes without a footer": (status(200, WHOLE[:-100] + WHOLE[-8:]), "whole Parquet file"),
+    "a footer of a type that can't be": (status(200, of_a_type_that_cant_be(WHOLE)), "its footer can't be read"),
     "text": (status(200, b"a,b\n" * 100), "whole Parquet file"),
     "less than there is, and says so": (announcing(HALF, sending=len(WHOLE)), "its end is missing"),
     "no length, and half": (announcing(None, sending=HALF), "its end is missing"),

@@ -6,6 +6,7 @@ import io
 from typing import Any, Final
 
 import obstore
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from taxi_assets.errors import first_line
@@ -35,7 +36,7 @@ def read_footer(store: obstore.store.ObjectStore, path: str, size: int) -> pq.Fi
     footer = bytes(obstore.get_range(store, path, start=size - _TRAILER - length, length=length))
     try:
         return pq.read_metadata(io.BytesIO(MAGIC + footer + trailer))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise ValueError(f"its footer can't be read ({first_line(error)})") from error
 
 

@@ -188,7 +188,7 @@ def _require_short_texts(file: LandedFile, stored: pl.LazyFrame) -> None:
                 counted = stored.group_by(name).agg(pl.len().alias("count"))
                 sizes = counted.select(pl.col(name).cat.len_bytes().alias("text"), "count")
                 total += sizes.select((length * count).sum()).collect().item()
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise file.unusable(f"it is damaged and can't be read to its end ({first_line(error)})") from error
     if total > most_unpacked(file):
         raise holds_too_much(file, "its texts are more")

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import dagster as dg
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import taxi_assets
@@ -91,6 +93,14 @@ def data_files(workspace: Workspace) -> list[Path]:
     return sorted((Path(workspace.settings.lake_root) / "tlc_bronze" / "green_trips").rglob("*.parquet"))
 
 
+def with_unknown_zone(table: pl.DataFrame) -> bytes:
+    """Add lists of times in a zone that Polars doesn't know, and panics of."""
+    buffer = io.BytesIO()
+    stops = pa.array([[0]] * table.height, pa.list_(pa.timestamp("us", "Nowhere/Else")))
+    pq.write_table(table.to_arrow().append_column("stops", stops), buffer)
+    return buffer.getvalue()
+
+
 BAD_FILES: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
     "an error answer as Parquet": (
         "parquet",
@@ -116,6 +126,12 @@ BAD_FILES: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
         "parquet",
         lambda: (data := as_parquet(frame()))[:3_000] + data[3_500:],
         "damaged|can't be read",
+        "Fetch it again",
+    ),
+    "Parquet with lists of times in a zone that nobody knows": (
+        "parquet",
+        lambda: with_unknown_zone(frame()),
+        "can't be read",
         "Fetch it again",
     ),
     "CSV called Parquet": ("parquet", lambda: as_csv(frame(5)), "not a whole Parquet file", "Fetch it again"),
