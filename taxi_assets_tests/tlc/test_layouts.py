@@ -52,16 +52,16 @@ def test_a_flag_is_y_or_n_whatever_a_writer_made_of_it(tmp_path: Path, flags: pl
 
 
 def test_old_words_for_payments_and_vendors_are_codes_and_a_word_that_nobody_knows_is_rescued(tmp_path: Path) -> None:
-    said = ["CASH", "Cas", "CSH ", "Credit", "CRE", "crd", "No Charge", "NOC", "Dis", "UNK", "2", "barter"]
-    vendors = ["VTS", "CMT", "DDS", "vts", "CMT", "2", "1", "VTS", "VTS", "VTS", "VTS", "ACME"]
+    said = ["CASH", "Cas", "CSH ", "Credit", "CRE", "crd", "No Charge", "NOC", "Dis", "UNK", "NA ", "2", "barter"]
+    vendors = ["VTS", "CMT", "DDS", "vts", "CMT", "2", "1", "VTS", "VTS", "VTS", "VTS", "VTS", "ACME"]
     file = in_file_columns(GREEN, trips(len(said))).with_columns(
         payment_type=pl.Series(said), VendorID=pl.Series(vendors)
     )
 
     found = read(tmp_path, file)
 
-    assert found["payment_type"].to_list() == [2, 2, 2, 1, 1, 1, 3, 3, 4, 5, 2, None]
-    assert found["vendor_id"].to_list() == [2, 1, 3, 2, 1, 2, 1, 2, 2, 2, 2, None]
+    assert found["payment_type"].to_list() == [2, 2, 2, 1, 1, 1, 3, 3, 4, 5, 5, 2, None]
+    assert found["vendor_id"].to_list() == [2, 1, 3, 2, 1, 2, 1, 2, 2, 2, 2, 2, None]
     assert found["_rescued_data"].is_null().sum() == len(said) - 1
     assert found["_rescued_data"][-1] == '{"vendor_id":"ACME","payment_type":"barter"}'
 
