@@ -22,8 +22,10 @@ from taxi_assets.engines.source_files import Source
 RESCUED: Final = "_rescued_data"
 LINE_KEY: Final = "_line"
 """Under this key `_rescued_data` keeps, whole, a CSV line that has too few fields or quotes that don't pair."""
+SURPLUS_KEY: Final = "_surplus_fields"
+"""Under this key `_rescued_data` keeps what a CSV line has behind the last field of the header."""
 
-_KEYS: Final = {BROKEN_LINE: LINE_KEY, SURPLUS: "_surplus_fields"}
+_KEYS: Final = {BROKEN_LINE: LINE_KEY, SURPLUS: SURPLUS_KEY}
 
 _TIME_FORMATS: Final = (
     "%Y-%m-%d %H:%M:%S%.f",
@@ -87,9 +89,12 @@ def typed(
 
 
 def rescues_one_of(names: Sequence[str]) -> nw.Expr:
-    """Return whether `_rescued_data` holds a value of one of these columns, or a whole line."""
-    pattern = f'"(?:{"|".join([*(name for name in names if name != RESCUED), LINE_KEY])})":'
-    return nw.col(RESCUED).str.contains(pattern).fill_null(False)
+    """Return whether `_rescued_data` holds a value of one of these columns, or a line that wasn't of them.
+
+    One that has a field too many, as by a comma for thousands, has values in their neighbours' columns.
+    """
+    keys = [*(name for name in names if name != RESCUED), LINE_KEY, SURPLUS_KEY]
+    return nw.col(RESCUED).str.contains(f'"(?:{"|".join(keys)})":').fill_null(False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ class _Loss:
 
 def _key_of_stranger(name: str, ours: Collection[str]) -> str:
     """What a column that nobody knows is called in `_rescued_data`: its own name, unless that means another column."""
-    return f"{name} (in the file)" if name in {*ours, LINE_KEY} else _KEYS.get(name, name)
+    return f"{name} (in the file)" if name in {*ours, LINE_KEY, SURPLUS_KEY} else _KEYS.get(name, name)
 
 
 def _say(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype, words: Mapping[str, str]) -> pl.Expr:

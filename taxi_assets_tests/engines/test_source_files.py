@@ -297,8 +297,8 @@ def test_columns_whose_name_is_empty_or_repeated_are_kept_by_their_place(tmp_pat
 
 @pytest.mark.parametrize("name", ["source_row", "_line", "_surplus_fields", "_rescued_data", "source_month"])
 def test_a_column_that_is_called_like_one_of_ours_is_kept_like_any_unknown_one(tmp_path: Path, name: str) -> None:
-    # `_line` would say that a line was too short.
-    key = "_line (in the file)" if name == "_line" else name
+    # These two would say that a line had too few fields, or too many.
+    key = f"{name} (in the file)" if name in {"_line", "_surplus_fields"} else name
     expected = [{key: "x"}, {key: "y"}]
     csv = from_csv(tmp_path, f"codeid,{name}\n1,x\n2,y\n")
     parquet = from_parquet(tmp_path, pa.table({"codeid": [1, 2], name: ["x", "y"]}))

@@ -256,6 +256,12 @@ ODD_FILES: dict[str, tuple[str, Callable[[bytes], bytes], int, list[int]]] = {
     "Latin-1, gzipped": ("csv.gz", lambda data: gzip.compress(data.replace(b",N,", b",\xd1,")), 20, []),
     "NUL in the first row's vendor": ("csv", lambda data: data.replace(b"\n", b"\n\x00", 1), 20, [1]),
     "two files joined, each gzipped": ("csv.gz", lambda data: b"".join(map(gzip.compress, halves(data))), 21, [11]),
+    "a field too many in the first row, as by a comma for thousands": (
+        "csv",
+        lambda data: re.sub(rb"(\n[^\n]+)", rb"\1,5", data, count=1),
+        20,
+        [1],
+    ),
     "the last line cut in its second field": ("csv", lambda data: data[: data.rindex(b"\n", 0, -1) + 9], 20, [20]),
     "a quote in the first row that isn't closed": ("csv", lambda data: data.replace(b"\n", b'\n"', 1), 20, [1]),
     "a tail of NULs": ("csv", lambda data: data + bytes(100), 21, [21]),
