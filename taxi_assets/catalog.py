@@ -48,6 +48,7 @@ class Contents:
     Each of `tables` has a contract, `others` hold no rows. `jobs` run a whole month: by name of what, in words, and the
     assets; the first makes all. `plan` says of each month which services are to be run: all that can be, or
     `only` those in one of some states, and then it leaves out months of which none is, but for those that are blocked.
+    `unread` names the files in landing that nearly are called as its files are, and so are never read.
     """
 
     tables: Sequence[dg.AssetsDefinition]
@@ -57,6 +58,7 @@ class Contents:
     plan: Callable[[Asked], list[MonthReport]]
     keys_for: Callable[[Collection[str]], list[dg.AssetKey]]
     run_tags: Callable[[Collection[str]], dict[str, str]]
+    unread: Callable[[Landing], Sequence[str]] = lambda _: ()
     others: Sequence[dg.SourceAsset] = ()
 
 

@@ -18,8 +18,8 @@ import pytest
 os.environ["TAXI_LAKE_ROOT"] = tempfile.mkdtemp(prefix="taxi-assets-lake-")
 os.environ["TAXI_LANDING_ROOT"] = tempfile.mkdtemp(prefix="taxi-assets-landing-")
 
-# Tests start many JVMs, each for a few small frames: compiled twice, their code would never earn it back. Compiled once,
-# Java keeps too little of it by itself for what Spark generates, throws it away and compiles it anew: half the time.
+# Tests start many JVMs, each for a few small frames: compiled twice, their code would never earn it back. Of what it
+# compiles but once Java keeps too little for all that Spark generates, and spends half its time on compiling that anew.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC")
 
 from taxi_assets.engines import Engine, PolarsEngine, make_spark_engine

@@ -156,6 +156,16 @@ def test_months_of_which_none_is_in_landing_are_each_listed_and_status_1(run: Ru
     assert str(tmp_path / "landing") in only_line(outcome)
 
 
+@pytest.mark.parametrize("name", ["green_tripdata_2024-1.parquet", "green_tripdata_2024-01.parquet/part-0.parquet"])
+def test_a_file_whose_name_nearly_is_a_months_is_named_where_none_is_found(run: Run, tmp_path: Path, name: str) -> None:
+    landed = tmp_path / "landing" / name
+    landed.parent.mkdir(parents=True, exist_ok=True)
+    landed.touch()
+    outcome = run("materialize", "--service", "green", "2024-01")
+    assert outcome.status == 1
+    assert only_line(outcome).endswith(f"Files are named like green_tripdata_2024-01.parquet, and not as {name}.")
+
+
 def test_months_of_which_none_is_in_landing_are_json_on_stdout_too(run: Run) -> None:
     outcome = run("materialize", "--json", "--service", "green", "2024-01")
     assert outcome.status == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,6 +32,8 @@ from taxi_assets.vocabulary import Service
 
 if TYPE_CHECKING:
     from taxi_assets.month_reports import MonthReport
+
+_MOST_NAMED = 5
 
 
 @app.command()
@@ -81,7 +84,8 @@ def materialize(
         out.print(f"Nothing to do: none of these months is {' or '.join(only)}.", highlight=False)
     if not only and all(report.state == "not in landing" for report in reports):
         raise TaxiAssetsError(
-            f"None of these months has a file in {landing_of(settings).root}. Files are named like {chosen.file_name}."
+            f"None of these months has a file in {landing_of(settings).root}. "
+            f"Files are named like {chosen.file_name}{_and_not_like(chosen.load().unread(landing_of(settings)))}."
         )
     raise typer.Exit(FAILED if any(report.state == "failed" for report in reports) else DONE)
 
@@ -182,3 +186,7 @@ def _show_month(report: MonthReport) -> None:
         out.print(f"    [{style}]{check.table} {check.name}[/]: {plain(check.says)}", highlight=False)
     for failure in report.failures:
         out.print(f"    [red]{plain(failure)}[/red]", highlight=False)
+
+
+def _and_not_like(names: Sequence[str]) -> str:
+    return f", and not as {', '.join(names[:_MOST_NAMED])}" if names else ""

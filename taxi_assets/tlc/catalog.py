@@ -15,7 +15,7 @@ from taxi_assets.tlc.checks import all_checks
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.sensor import tlc_landing
 from taxi_assets.tlc.status import InLanding, State, draw, landing_status
-from taxi_assets.tlc.trip_files import ServiceMonth
+from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
 from taxi_assets.vocabulary import Service
 
 # Which of a month's files is the right one can't be told: its run says so, whatever is asked for.
@@ -78,4 +78,5 @@ CONTENTS: Final = Contents(
     plan=_plan,
     keys_for=keys_for,
     run_tags=run_tags,
+    unread=lambda landing: TripFiles.of(landing.files()).unread,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Final
 
 from taxi_assets.engines.source_files import Format
@@ -66,9 +67,14 @@ class TripFiles:
             trip_file = TripFile.parse(file)
             if trip_file is not None:
                 by_month.setdefault((trip_file.service, trip_file.month), []).append(trip_file)
-            elif _LOOKS_LIKE_TRIPS.search(file.name):
+            elif _LOOKS_LIKE_TRIPS.search(file.name) or _is_in_a_trip_files_place(file):
                 unread.append(file.path)
         return cls({key: tuple(found) for key, found in sorted(by_month.items())}, tuple(unread))
+
+
+def _is_in_a_trip_files_place(file: LandedFile) -> bool:
+    """Whether a file stands in a folder that is called like a trip file, as Spark writes Parquet."""
+    return any(_TRIP_FILE.fullmatch(folder.name) for folder in PurePosixPath(file.path).parents)
 
 
 def find_trip_file(landing: Landing, service: Service, month: Month) -> TripFile | None:

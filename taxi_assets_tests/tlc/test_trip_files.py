@@ -65,6 +65,7 @@ def test_a_name_tells_service_month_and_format(name: str, service: Service, mont
         "2024/fhvhvhv_tripdata_2024-01.parquet",
         "green tripdata 2024-01.parquet",
         "green_trip_data_2024-01.parquet",
+        "green_tripdata_2024-01.parquet/part-00000.snappy.parquet",
     ],
 )
 def test_a_name_that_nearly_matches_is_not_read_but_reported(name: str) -> None:
@@ -74,7 +75,15 @@ def test_a_name_that_nearly_matches_is_not_read_but_reported(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["taxi_zone_lookup.csv", "README.md", ".DS_Store", "planted.json", "weather_2024-01.parquet"]
+    "name",
+    [
+        "taxi_zone_lookup.csv",
+        "README.md",
+        ".DS_Store",
+        "planted.json",
+        "weather_2024-01.parquet",
+        "trip-data/notes.txt",
+    ],
 )
 def test_a_name_of_something_else_is_passed_over_in_silence(name: str) -> None:
     found = TripFiles.of(landed(name))
