@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -99,17 +100,17 @@ def run_partition(
             )
 
     start = time.perf_counter()
+    # Python's own handler again: the one that Polars puts before it makes what is being computed panic, with a stack
+    # for the user, and ends no waiting.
+    signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
     # In the main thread Dagster would raise an interrupt wherever the run is: within what Polars calls from Rust, which
     # panics, and within callbacks, where Python ignores it.
     running = ThreadPoolExecutor(1).submit(run)
     try:
-        # Looked up now and then, because the handler that Polars puts before Python's ends no waiting.
-        while not wait([running], timeout=0.1).done:
-            pass
+        result = running.result()
     except KeyboardInterrupt:
         end_own_runs(instance)
         raise
-    result = running.result()
     seconds = round(time.perf_counter() - start, 3)
     return RunOutcome(result.run_id, result.success, seconds, tuple(failures), tuple(checks.values()))
 

@@ -4,6 +4,8 @@ An upgrade that changes it fails here first. Nothing of ours is tested here.
 """
 
 import gzip
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -284,6 +286,32 @@ def test_frames_are_put_side_by_side_row_by_row_in_the_streaming_engine(tmp_path
     assert found.height == count
     assert (found["row"] * 2 == found["twice"]).all()
     assert found["row"].is_sorted()
+
+
+def test_once_pythons_own_handler_is_put_back_an_interrupt_ends_a_wait_and_not_what_polars_computes() -> None:
+    code = """if True:
+        import os, signal, threading
+        from concurrent.futures import ThreadPoolExecutor
+        import polars as pl
+
+        signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
+        rows = pl.LazyFrame({"row": range(1_000_000)}).sort("row", descending=True)
+
+        def compute():
+            for _ in range(200):
+                rows.collect()
+            print("computed")
+
+        computing = ThreadPoolExecutor(1).submit(compute)
+        threading.Thread(target=lambda: (rows.collect(), os.kill(os.getpid(), signal.SIGINT))).start()
+        try:
+            computing.result()
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        computing.result()
+    """
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.stdout.split(), ended.stderr) == (["interrupted", "computed"], "")
 
 
 def test_a_left_join_that_keeps_the_left_order_does_so_in_the_streaming_engine() -> None:
