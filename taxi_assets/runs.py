@@ -6,7 +6,7 @@ import logging
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -101,16 +101,19 @@ def run_partition(
 
     start = time.perf_counter()
     # Python's own handler again: the one that Polars puts before it makes what is being computed panic, with a stack
-    # for the user, and ends no waiting.
+    # for the user.
     signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
     # In the main thread Dagster would raise an interrupt wherever the run is: within what Polars calls from Rust, which
     # panics, and within callbacks, where Python ignores it.
     running = ThreadPoolExecutor(1).submit(run)
     try:
-        result = running.result()
+        # Looked up now and then, because a signal that another thread is given ends no waiting.
+        while not wait([running], timeout=0.1).done:
+            pass
     except KeyboardInterrupt:
         end_own_runs(instance)
         raise
+    result = running.result()
     seconds = round(time.perf_counter() - start, 3)
     return RunOutcome(result.run_id, result.success, seconds, tuple(failures), tuple(checks.values()))
 

@@ -62,7 +62,8 @@ def side_by_side(
                 connection, worker = _started(work, waiting.popleft())
                 workers[connection] = worker
                 started.append(worker.process)
-            ready = wait(list(workers))
+            # Looked up now and then, because an interrupt that another thread is given ends no waiting.
+            ready = wait(list(workers), timeout=0.1)
             for connection in [connection for connection in workers if connection in ready]:
                 worker = workers[connection]
                 try:
