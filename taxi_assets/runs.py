@@ -63,8 +63,9 @@ def run_partition(
     on_step: Callable[[str], None],
     tags: Mapping[str, str],
 ) -> RunOutcome:
-    """Run some assets of a job for one partition, in this process; `on_step` hears of each step.
+    """Run some assets of a job for one partition, in this process; `on_step` hears of each step, in another thread.
 
+    To be called in the main thread, which alone hears interrupts.
     Raises KeyboardInterrupt once a run that was interrupted is recorded to have failed. What it was at goes on until
     the process ends: end that by `os._exit`, which is as safe for the tables as any kill.
     """

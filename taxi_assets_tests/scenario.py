@@ -11,6 +11,7 @@ from typing import Any, Literal
 import dagster as dg
 import narwhals.stable.v1 as nw
 import polars as pl
+from dagster._core.definitions.reconstruct import ReconstructableJob
 
 from taxi_assets.contracts import Contract, Frame, Verdict, judge
 from taxi_assets.definitions import build_defs
@@ -188,6 +189,11 @@ def in_file_columns(service: Service, rows: Sequence[dict[str, Any]]) -> pl.Data
     )
 
 
+def month_job_on(landing_root: str, lake_root: str) -> dg.JobDefinition:
+    """Return the job of a month on some landing and lake."""
+    return build_defs(Settings(landing_root=landing_root, lake_root=lake_root)).resolve_job_def("tlc_month")
+
+
 @dataclass(frozen=True)
 class Workspace:
     """A landing, a lake and an instance of a test's own, and what one does with them."""
@@ -220,6 +226,13 @@ class Workspace:
         path = self.landing / f"{service}_tripdata_{month}.parquet"
         in_file_columns(service, rows).write_parquet(path)
         return path
+
+    @property
+    def job(self) -> ReconstructableJob:
+        """The job of a month, for runs that Dagster can go on with where they failed."""
+        return dg.build_reconstructable_job(
+            __name__, month_job_on.__name__, (self.settings.landing_root, self.settings.lake_root)
+        )
 
     def run(self, *services: Service, month: Month = MONTH) -> dg.ExecuteInProcessResult:
         """Run a month from landing to gold, by default of yellow and green; failures are in the result."""

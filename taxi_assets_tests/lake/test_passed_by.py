@@ -7,10 +7,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from taxi_assets.definitions import build_defs
 from taxi_assets.instance import open_instance
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.settings import Settings
 from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
@@ -115,22 +113,14 @@ def test_gold_alone_of_a_month_that_isnt_stored_is_still_an_error(workspace: Wor
     assert "Materialize that partition of one of them first" in workspace.failures(result)[0]
 
 
-def month_of_the_environment() -> dg.JobDefinition:
-    return build_defs(Settings.load()).resolve_job_def("tlc_month")
-
-
-def test_a_run_that_goes_on_where_another_one_failed_knows_what_that_one_passed_by(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_goes_on_where_another_one_failed_knows_what_that_one_passed_by(tmp_path: Path) -> None:
     with open_instance(str(tmp_path / "home")) as instance:
         workspace = Workspace.below(tmp_path, instance)
-        monkeypatch.setenv("TAXI_LANDING_ROOT", workspace.settings.landing_root)
-        monkeypatch.setenv("TAXI_LAKE_ROOT", workspace.settings.lake_root)
         block(workspace)
         # Silver needs bronze, which is passed by, and zones, whose step fails.
         lookup = workspace.landing / "taxi_zone_lookup.csv"
         lookup.write_text("no,lookup\n1,2\n")
-        job, tags = dg.reconstructable(month_of_the_environment), {"dagster/partition": str(MONTH)}
+        job, tags = workspace.job, {"dagster/partition": str(MONTH)}
         first = dg.execute_job(job, instance, tags=tags, asset_selection=keys_for([Service.GREEN]))
         assert not first.success
         assert len(reasons(workspace, Service.GREEN)) == 1

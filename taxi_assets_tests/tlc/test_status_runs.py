@@ -13,7 +13,6 @@ from taxi_assets.instance import open_instance
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.months import Month
 from taxi_assets.places import landing_of
-from taxi_assets.settings import Settings
 from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.month_records import sources_of
@@ -117,23 +116,15 @@ def test_a_run_that_failed_leaves_a_stored_month_failed_and_its_gold_too(workspa
     assert word(workspace) == "failed"
 
 
-def month_of_the_environment() -> dg.JobDefinition:
-    return build_defs(Settings.load()).resolve_job_def("tlc_month")
-
-
-def test_a_failure_is_made_good_by_dagsters_re_execution_of_the_steps_that_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_is_made_good_by_dagsters_re_execution_of_the_steps_that_failed(tmp_path: Path) -> None:
     with open_instance(str(tmp_path / "home")) as instance:
         workspace = Workspace.below(tmp_path, instance)
-        monkeypatch.setenv("TAXI_LANDING_ROOT", workspace.settings.landing_root)
-        monkeypatch.setenv("TAXI_LAKE_ROOT", workspace.settings.lake_root)
         workspace.land(Service.GREEN, trips(10))
         # Gold can't be written where a file is in the way; all that comes before it is stored.
         in_the_way = tmp_path / "lake" / "tlc_gold"
         in_the_way.parent.mkdir()
         in_the_way.write_text("a file")
-        job, tags = dg.reconstructable(month_of_the_environment), {"dagster/partition": str(MONTH)}
+        job, tags = workspace.job, {"dagster/partition": str(MONTH)}
         first = dg.execute_job(job, instance, tags=tags, asset_selection=keys_for([Service.GREEN]))
         assert {event.asset_key.path[0] for event in first.all_events if event.is_step_materialization} == {
             "tlc_bronze", "tlc_silver"
