@@ -37,7 +37,7 @@ from taxi_assets_tests.full.processes import (
 pytestmark = [pytest.mark.full, pytest.mark.usefixtures("spark")]
 
 MONTH = "2024-01"
-ROWS = 100_000
+ROWS = 300_000
 # Whoever needs a Python on a worker fails: they have no package of ours, nor PySpark.
 NO_PYTHON = {"PYSPARK_PYTHON": "/nonexistent/python"}
 
