@@ -7,7 +7,7 @@ import dagster as dg
 from taxi_assets.alerts.routes import alerts_of
 from taxi_assets.alerts.sensor import alerts_sensor
 from taxi_assets.catalogs import CATALOGS, catalog_named
-from taxi_assets.jobs import jobs, maintenance_job
+from taxi_assets.jobs import EXECUTOR, jobs, maintenance_job
 from taxi_assets.lake.assets import IO_MANAGER
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
 from taxi_assets.lake.passed_by import PASSED_BY, PassedBy
@@ -35,7 +35,7 @@ def build_defs(settings: Settings) -> dg.Definitions:
             "alerts": alerts_of(settings.alerts),
             "maintenance": maintenance_of(settings),
         },
-        executor=dg.in_process_executor,
+        executor=EXECUTOR,
         loggers={RUN_LOG: run_log, "console": dg.colored_console_logger},
     )
 

@@ -61,7 +61,7 @@ class UsageError(TaxiAssetsError):
 
 
 class LandingError(TaxiAssetsError):
-    """A file in landing is absent, ambiguous, or not what its name says. Nothing was stored."""
+    """A file in landing is absent, ambiguous, or not what its name says."""
 
 
 class FetchError(TaxiAssetsError):
@@ -69,7 +69,7 @@ class FetchError(TaxiAssetsError):
 
 
 class ContractError(TaxiAssetsError):
-    """A frame or a stored table doesn't have the columns and types of its contract. Nothing was stored."""
+    """A frame or a stored table doesn't have the columns and types of its contract."""
 
 
 class LakeError(TaxiAssetsError):
@@ -77,7 +77,7 @@ class LakeError(TaxiAssetsError):
 
 
 class UnreadableRowsError(LakeError):
-    """Rows that were to be stored can't be computed, as what they come from is damaged. Nothing was stored."""
+    """Rows that were to be stored can't be computed, as what they come from is damaged."""
 
 
 class PublishLimitExceededError(TaxiAssetsError):

@@ -43,7 +43,7 @@ class LandedFile:
 
     def unusable(self, problem: str, remedy: str = "Fetch it again, or take it out of landing.") -> LandingError:
         """Return the error that says why this file can't be used, and what to do."""
-        return LandingError(f"{self.path} can't be used: {problem}. Nothing was stored. {remedy}")
+        return LandingError(f"{self.path} can't be used: {problem}. {remedy}")
 
     def unreadable(self, error: Exception) -> LandingError:
         """Return the error that says what keeps this file from being read, as its store has it."""

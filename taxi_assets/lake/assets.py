@@ -15,13 +15,13 @@ from typing import Any, Final
 import dagster as dg
 import narwhals.stable.v1 as nw
 
-from taxi_assets.contracts import Contract, Frame, judge
+from taxi_assets.contracts import Contract, Frame, Verdict, judge
 from taxi_assets.engines import engine_of
 from taxi_assets.errors import LakeError, PublishLimitExceededError
 from taxi_assets.lake.code_versions import code_version
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, asset_key, column_schema, rule_results, rule_specs
-from taxi_assets.lake.passed_by import PassBy, missing_input, observe, pass_by
+from taxi_assets.lake.passed_by import PASSED_BY, PassBy, PassedBy, failing_alone, missing_input, observe, pass_by
 
 IO_MANAGER: Final = "lake_io_manager"
 """Resource key of the lake's IO manager."""
@@ -52,21 +52,25 @@ def table_asset(
         }
 
     def decorate(transform: Transform) -> dg.AssetsDefinition:
+        def results(context: dg.AssetExecutionContext, *args: Any, **inputs: Any) -> Iterator[Any]:
+            key = contract.stored_as().key
+            with one_clear_failure(key, f"{key} stands"):
+                made = transform(*args, **_without_passed_by(inputs))
+                parts = iter([made] if isinstance(made, (nw.LazyFrame, dg.MaterializeResult, PassBy)) else made)
+                first = next(parts)
+            yield from _handed_over(context, first)
+            with one_clear_failure(key):
+                for part in parts:
+                    yield from _handed_over(context, part)
+
         @functools.wraps(transform)
-        def compute(*args: Any, **inputs: Any) -> Iterator[Any]:
+        def compute(*args: Any, passed_by: PassedBy, **inputs: Any) -> Iterator[Any]:
             context = dg.AssetExecutionContext.get()
             lacking = missing_input(inputs, _optional(ins))
             if lacking:
                 yield from pass_by(context, lacking)
-                return
-            with one_clear_failure(contract.stored_as().key):
-                result = transform(*args, **_without_passed_by(inputs))
-                for part in [result] if isinstance(result, (nw.LazyFrame, dg.MaterializeResult, PassBy)) else result:
-                    if isinstance(part, PassBy):
-                        observe(context, part)
-                        yield from pass_by(context, part)
-                    else:
-                        yield dg.MaterializeResult(value=part) if isinstance(part, nw.LazyFrame) else part
+            else:
+                yield from failing_alone(context, passed_by, results(context, *args, **inputs))
 
         _declare_like(compute, transform)
         made: Any = dg.asset(
@@ -100,34 +104,30 @@ def judged_assets(
     """
 
     def decorate(transform: Transform) -> dg.AssetsDefinition:
-        @functools.wraps(transform)
-        def compute(*args: Any, **inputs: Any) -> Iterator[Any]:
-            lacking = missing_input(inputs, _optional(ins))
-            if lacking:
-                yield from pass_by(dg.AssetExecutionContext.get(), lacking)
-                return
-            with one_clear_failure(kept.stored_as().key):
+        def results(*args: Any, **inputs: Any) -> Iterator[Any]:
+            key = kept.stored_as().key
+            with one_clear_failure(key, f"{key} and its quarantine stand"):
                 rows = transform(*args, **_without_passed_by(inputs))
                 hold = engine_of(rows).hold
                 verdict = judge(kept, rows, row_id=row_id, recognised_by=recognised_by, hold=hold)
             if not verdict.publishable:
                 yield from rule_results(verdict)
-                with one_clear_failure(kept.stored_as().key):
-                    worst = max(
-                        verdict.results, key=lambda result: result.rows_failing if result.rule.quarantines else -1
-                    )
-                    raise PublishLimitExceededError(
-                        f"{verdict.rows_quarantined:,} of {verdict.rows:,} rows ({verdict.share_quarantined:.2%}) for "
-                        f"{kept.stored_as().key} break rules, above its publish limit of "
-                        f"{kept.stored_as().publish_limit:.0%}; most break {worst.rule.name} ({worst.rows_failing:,}). "
-                        "Nothing was published: it and its quarantine stand as before, bronze holds the file. "
-                        "Look at the failed checks' example rows; if the file is wrong, replace it in landing."
-                    )
+                with one_clear_failure(key):
+                    raise _limit_exceeded(verdict)
             counts = {"rows_judged": verdict.rows, "rows_quarantined": verdict.rows_quarantined}
             yield dg.MaterializeResult(asset_key=asset_key(kept), value=verdict.kept, metadata=counts)
             yield dg.MaterializeResult(asset_key=asset_key(quarantined), value=verdict.quarantined, metadata=counts)
             # After the materialization, or Dagster takes them for results of the one before.
             yield from rule_results(verdict)
+
+        @functools.wraps(transform)
+        def compute(*args: Any, passed_by: PassedBy, **inputs: Any) -> Iterator[Any]:
+            context = dg.AssetExecutionContext.get()
+            lacking = missing_input(inputs, _optional(ins))
+            if lacking:
+                yield from pass_by(context, lacking)
+            else:
+                yield from failing_alone(context, passed_by, results(*args, **inputs))
 
         _declare_like(compute, transform)
         outs = {
@@ -150,6 +150,25 @@ def judged_assets(
     return decorate
 
 
+def _handed_over(context: dg.AssetExecutionContext, part: Any) -> Iterator[Any]:
+    if isinstance(part, PassBy):
+        observe(context, part)
+        yield from pass_by(context, part)
+    else:
+        yield dg.MaterializeResult(value=part) if isinstance(part, nw.LazyFrame) else part
+
+
+def _limit_exceeded(verdict: Verdict) -> PublishLimitExceededError:
+    stored_as = verdict.contract.stored_as()
+    worst = max(verdict.results, key=lambda result: result.rows_failing if result.rule.quarantines else -1)
+    return PublishLimitExceededError(
+        f"{verdict.rows_quarantined:,} of {verdict.rows:,} rows ({verdict.share_quarantined:.2%}) for {stored_as.key} "
+        f"break rules, above its publish limit of {stored_as.publish_limit:.0%}; most break {worst.rule.name} "
+        f"({worst.rows_failing:,}). Nothing was published: it and its quarantine stand as before, bronze holds the "
+        "file. Look at the failed checks' example rows; if the file is wrong, replace it in landing."
+    )
+
+
 def _optional(ins: Mapping[str, dg.AssetIn] | None) -> set[str]:
     return {name for name, one in (ins or {}).items() if (one.metadata or {}).get(OPTIONAL)}
 
@@ -159,15 +178,21 @@ def _without_passed_by(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _declare_like(compute: Transform, transform: Transform) -> None:
-    """Give a wrapper the parameters that Dagster shall see, and no return type to take for the asset's."""
+    """Give a wrapper the parameters that Dagster shall see, and no return type to take for the asset's.
+
+    They are the transform's, and the notes of what the run has passed by.
+    """
     hints = typing.get_type_hints(transform, include_extras=True)
     # Frames come through the IO manager, which is where their type is seen to.
     hints = {name: hint for name, hint in hints.items() if name != "return" and not _is_frame(hint)}
+    hints[PASSED_BY] = dg.ResourceParam[PassedBy]
     parameters = [
-        p.replace(annotation=hints.get(p.name, p.empty)) for p in inspect.signature(transform).parameters.values()
+        *(p.replace(annotation=hints.get(p.name, p.empty)) for p in inspect.signature(transform).parameters.values()),
+        inspect.Parameter(PASSED_BY, inspect.Parameter.KEYWORD_ONLY, annotation=hints[PASSED_BY]),
     ]
     compute.__annotations__ = hints
-    compute.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    # In the order of a signature: what takes any name comes last.
+    compute.__signature__ = inspect.Signature(sorted(parameters, key=lambda p: p.kind))  # type: ignore[attr-defined]
 
 
 def _is_frame(hint: Any) -> bool:

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import dagster as dg
 import narwhals.stable.v1 as nw
@@ -18,7 +18,7 @@ import narwhals.stable.v1 as nw
 from taxi_assets.contracts import Contract, Frame, contract_of
 from taxi_assets.engines import DataFile, Partition, Written, engine_of
 from taxi_assets.errors import LakeError, LandingError, TaxiAssetsError, UnreadableRowsError
-from taxi_assets.lake.failures import one_clear_failure
+from taxi_assets.lake.failures import one_clear_failure, said_by
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import (
     EMBEDDED,
@@ -29,10 +29,8 @@ from taxi_assets.lake.metadata import (
     column_schema,
 )
 from taxi_assets.lake.partitions import partition_of
-from taxi_assets.lake.passed_by import PassBy, PassedBy
+from taxi_assets.lake.passed_by import MOST_RETRIES, PassBy, PassedBy
 from taxi_assets.lake.re_issues import SOURCE_FINGERPRINT, what_changed
-
-_MOST_RETRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +47,12 @@ class DeltaLakeIOManager(dg.IOManager):
 
     An input whose AssetIn has the metadata `OPTIONAL` is None where the upstream never stored the partition; any
     other input is an error then. One with `EMBEDDED` is read within this process. A table that the run has passed by is
-    a PassBy as input, unless it is an optional one of which an earlier run has stored the partition.
+    a PassBy as input, unless it is an optional one of which an earlier run has stored the partition. One that the run
+    has stored and that is unsound is always a PassBy.
 
-    Runs of one month that don't know of each other may publish an input while a step works on what it was before. The
-    step is then done again: whoever publishes last has seen what its inputs are.
+    Runs of one partition that don't know of each other may publish an input while a step works on what it was before.
+    The step is then done again: whoever publishes last has seen what its inputs are. Those that read its table are put
+    off until then.
     """
 
     def __init__(self, lake: Lake, passed_by: PassedBy) -> None:
@@ -64,15 +64,29 @@ class DeltaLakeIOManager(dg.IOManager):
         if isinstance(obj, PassBy):
             self._passed_by.note(context, obj)
             return
+        of_this_run = (context.run_id, context.asset_key)
+        try:
+            self._publish(context, obj)
+        except Exception as error:
+            self._passed_by.note_failure(*of_this_run, said_by(error))
+            raise
+        for loaded in self._loaded.get((context.run_id, context.step_key), []):
+            if self._files(loaded.contract, loaded.partition) != loaded.files:
+                self._passed_by.note_unsettled(*of_this_run)
+                raise dg.RetryRequested(max_retries=MOST_RETRIES)
+        self._passed_by.note_settled(*of_this_run)
+
+    def _publish(self, context: dg.OutputContext, frame: Frame) -> None:
         contract = contract_of("/".join(context.asset_key.path))
-        keys = context.asset_partition_keys if context.has_asset_partitions else []
-        with one_clear_failure(f"{contract.stored_as().key} {' '.join(keys)}"):
-            try:
-                partitions, notes = self._partitions(contract, context), _notes(context)
-                written = [self._write(contract, obj, partition, notes, context.run_id) for partition in partitions]
-            except UnreadableRowsError as error:
-                raise _with_source(error, context) from error
         location = self._lake.location(contract)
+        notes, written = _notes(context), []
+        for key, partition in self._partitions(contract, context):
+            where = f"{contract.stored_as().key} {key}".strip()
+            with one_clear_failure(where, f"{where} stands"):
+                try:
+                    written.append(self._write(contract, frame, partition, notes, context.run_id))
+                except UnreadableRowsError as error:
+                    raise _with_source(error, context) from error
         fingerprint = _plain((context.output_metadata or {}).get(SOURCE_FINGERPRINT))
         changes = Counter[str]()
         with one_clear_failure(f"{contract.stored_as().key} is stored; comparing it with what it was before"):
@@ -90,9 +104,6 @@ class DeltaLakeIOManager(dg.IOManager):
                 "dagster/column_schema": column_schema(contract),
             }
         )
-        for loaded in self._loaded.get((context.run_id, context.step_key), []):
-            if self._files(loaded.contract, loaded.partition) != loaded.files:
-                raise dg.RetryRequested(max_retries=_MOST_RETRIES)
 
     def load_input(self, context: dg.InputContext) -> Frame | PassBy | None:
         """Load the partitions that the run's partition maps to, or the whole table for an asset without partitions."""
@@ -100,13 +111,17 @@ class DeltaLakeIOManager(dg.IOManager):
         asked = context.definition_metadata or {}
         lake = self._lake.embedded() if asked.get(EMBEDDED) else self._lake
         step = context.step_context
+        self._passed_by.wait_for(step.run_id, context.asset_key)
+        unsound = self._passed_by.unsound(step.run_id, context.asset_key)
+        if unsound:
+            return unsound
         passed = self._passed_by.found(step.instance, step.dagster_run, context.asset_key)
         if passed and not asked.get(OPTIONAL):
             return passed
         with one_clear_failure(f"{context.asset_key.path[-1]} as input of {step.step.key}"):
             if not contract.stored_as().partition or not context.has_asset_partitions or _are_all(context):
                 return lake.read(contract)
-            partitions = self._partitions(contract, context)
+            partitions = [partition for _, partition in self._partitions(contract, context)]
             self._remember(contract, partitions, context)
             stored = [part for part in partitions if self._lake.row_count(contract, part) is not None]
             if stored == partitions and stored:
@@ -128,10 +143,12 @@ class DeltaLakeIOManager(dg.IOManager):
     def _files(self, contract: type[Contract], partition: Partition) -> list[DataFile]:
         return self._lake.location(contract).files(partition)
 
-    def _partitions(self, contract: type[Contract], context: Any) -> Sequence[Partition]:
+    def _partitions(self, contract: type[Contract], context: Any) -> Sequence[tuple[str, Partition]]:
+        """Return the partitions of a run, and their keys; for a table without partitions the one of all rows."""
         if not contract.stored_as().partition:
-            return [{}]
-        return [partition_of(contract, context.asset_partitions_def, key) for key in context.asset_partition_keys]
+            return [("", {})]
+        definition = context.asset_partitions_def
+        return [(key, partition_of(contract, definition, key)) for key in context.asset_partition_keys]
 
     def _write(
         self, contract: type[Contract], frame: Frame, partition: Partition, notes: Mapping[str, str], run_id: str
@@ -164,6 +181,4 @@ def _with_source(error: UnreadableRowsError, context: dg.OutputContext) -> TaxiA
     name = _plain((context.output_metadata or {}).get("source_file"))
     if name is None:
         return LakeError(f"What {'/'.join(context.asset_key.path)} is made from can't be read: {error}.")
-    return LandingError(
-        f"{name} can't be used: {error}. Nothing was stored. Fetch it again, or take it out of landing."
-    )
+    return LandingError(f"{name} can't be used: {error}. Fetch it again, or take it out of landing.")

@@ -1,8 +1,10 @@
-"""Passing a partition by: what a step does that has nothing to store, for a reason that is no failure.
+"""Passing a partition by: what a step does that has nothing to store, and what those do that need its tables.
 
 An optional output would be Dagster's way, but then all that comes after it is skipped, even a table of several sources
 that has the others. So a step that passes by does hand an output over, of which nothing is stored and nothing recorded;
 a step that needs it passes by as well, and one that needs any of several does so if it has none.
+
+A step that fails hands over the same before it fails: one bad source withholds nothing from what is made of others.
 """
 
 from __future__ import annotations
@@ -16,8 +18,13 @@ import dagster as dg
 # Dagster has no public way to an output of an asset that is no materialization; test_upstream.py pins this one.
 from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION as UNRECORDED
 
+from taxi_assets.lake.failures import said_by
+
 PASSED_BY: Final = "passed_by"
 """Resource key of the notes, and metadata of an observation: why a table's partition was passed by."""
+
+MOST_RETRIES: Final = 5
+"""How often a step is done again because its inputs have changed meanwhile."""
 
 _TABLE: Final = "passed_by_table"
 _OF_TABLES: Final = {dg.DagsterEventType.ASSET_MATERIALIZATION, dg.DagsterEventType.HANDLED_OUTPUT}
@@ -31,19 +38,47 @@ class PassBy:
 
 
 class PassedBy:
-    """Notes which tables each run has passed by, and why.
+    """Notes which tables each run has passed by, and why; and which it has stored that nothing may be made of.
 
     Within a process it remembers. A retried run is another one, in another process, that goes on from where the first
-    was; so notes stand in the run's log, too.
+    was; so what was passed by stands in the run's log, too. What failed is done again by such a run.
     """
 
     def __init__(self) -> None:
         self._reasons: dict[tuple[str, dg.AssetKey], str] = {}
+        self._unsound: dict[tuple[str, dg.AssetKey], str] = {}
+        self._unsettled: set[tuple[str, dg.AssetKey]] = set()
 
     def note(self, context: dg.OutputContext, passed: PassBy) -> None:
         """Note that a run has passed an output's table by."""
         self._reasons[context.run_id, context.asset_key] = passed.reason
         context.add_output_metadata({PASSED_BY: passed.reason, _TABLE: context.asset_key.to_user_string()})
+
+    def note_failure(self, run_id: str, key: dg.AssetKey, reason: str) -> None:
+        """Note that a run couldn't store a table, which is as it was."""
+        self._reasons[run_id, key] = reason
+
+    def note_unsound(self, run_id: str, keys: Collection[dg.AssetKey], reason: str) -> None:
+        """Note that a run has stored tables whose rows can't be trusted."""
+        self._unsound.update({(run_id, key): reason for key in keys})
+
+    def unsound(self, run_id: str, key: dg.AssetKey) -> PassBy | None:
+        """Return why nothing may be made of what a run has stored of a table; None if it is sound."""
+        reason = self._unsound.get((run_id, key))
+        return None if reason is None else PassBy(reason)
+
+    def note_unsettled(self, run_id: str, key: dg.AssetKey) -> None:
+        """Note that a table, though stored, is about to be made again by the same run."""
+        self._unsettled.add((run_id, key))
+
+    def note_settled(self, run_id: str, key: dg.AssetKey) -> None:
+        """Note that a table is as the run leaves it."""
+        self._unsettled.discard((run_id, key))
+
+    def wait_for(self, run_id: str, key: dg.AssetKey) -> None:
+        """Put the step that asks off, if a table that it reads is about to be made again. Raises RetryRequested."""
+        if (run_id, key) in self._unsettled:
+            raise dg.RetryRequested(max_retries=MOST_RETRIES)
 
     def found(self, instance: dg.DagsterInstance, run: dg.DagsterRun, key: dg.AssetKey) -> PassBy | None:
         """Return why a run, or the one that it goes on with, has passed a table by; None if it hasn't."""
@@ -84,13 +119,43 @@ def missing_input(inputs: Mapping[str, Any], optional: Collection[str]) -> PassB
     return next(iter(passed.values()), None) if not there else None
 
 
-def pass_by(context: dg.AssetExecutionContext, passed: PassBy) -> Iterator[Any]:
-    """Hand over, for every table and check of a step, that it was passed by."""
+def pass_by(context: dg.AssetExecutionContext, passed: PassBy, besides: Collection[str] = ()) -> Iterator[Any]:
+    """Hand over, for every table and check of a step, that it was passed by; checks `besides` have their results."""
     context.log.info("Passed by: %s", passed.reason)
     for key in sorted(context.selected_asset_keys):
         yield dg.MaterializeResult(asset_key=key, value=passed, metadata={UNRECORDED: True})
     for spec in context.assets_def.check_specs:
-        yield dg.Output(None, output_name=spec.get_python_identifier())
+        if spec.name not in besides:
+            yield no_result(spec)
+
+
+def failing_alone(context: dg.AssetExecutionContext, passed_by: PassedBy, results: Iterator[Any]) -> Iterator[Any]:
+    """Hand a step's results over; if it fails before it has stored anything, also that its tables are passed by.
+
+    If it fails later, what it has stored is noted as unsound. Either way what needs its tables passes by, and what is
+    made of any of several goes on without them. The step itself fails as it would have.
+    """
+    stored, checked = False, set[str]()
+    try:
+        for result in results:
+            stored = stored or isinstance(result, dg.MaterializeResult)
+            if isinstance(result, dg.AssetCheckResult):
+                checked.add(str(result.check_name))
+            yield result
+    except dg.RetryRequested:
+        raise
+    except Exception as error:
+        reason = said_by(error)
+        if stored:
+            passed_by.note_unsound(context.run.run_id, context.selected_asset_keys, reason)
+        else:
+            yield from pass_by(context, PassBy(reason), besides=checked)
+        raise
+
+
+def no_result(spec: dg.AssetCheckSpec) -> dg.Output[None]:
+    """Hand over that a check has no result, for what comes after it not to wait for one."""
+    return dg.Output(None, output_name=spec.get_python_identifier())
 
 
 def observe(context: dg.AssetExecutionContext, passed: PassBy) -> None:

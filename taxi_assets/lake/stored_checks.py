@@ -19,7 +19,7 @@ from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.lake.partitions import partition_of
-from taxi_assets.lake.passed_by import PassedBy
+from taxi_assets.lake.passed_by import PassedBy, no_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,9 @@ class Finding:
 class StoredCheck:
     """A check of one table's stored partition; `find` looks.
 
-    If a `blocking` one fails, the run fails and what depends on the table doesn't run; another only warns. `reads` are
-    the tables that must be up to date before it is run, beside its own.
+    If a `blocking` one fails, the run fails and nothing is made of the table: what needs it is passed by, what is made
+    of any of several goes on without it. Another only warns. `reads` are the tables that must be up to date before it
+    is run, beside its own.
     """
 
     name: str
@@ -93,31 +94,33 @@ def stored_checks(
     """
     by_key = {dg.AssetCheckKey(asset_key(check.contract), check.name): check for check in checks}
 
-    @dg.multi_asset_check(
-        name=name,
-        specs=[
-            dg.AssetCheckSpec(
-                check.name,
-                asset=asset_key(check.contract),
-                description=check.description,
-                blocking=check.blocking,
-                additional_deps=[asset_key(contract) for contract in check.reads],
-                partitions_def=partitions_def,
-            )
-            for check in checks
-        ],
-        can_subset=True,
-    )
+    specs = {
+        key: dg.AssetCheckSpec(
+            check.name,
+            asset=key.asset_key,
+            description=check.description,
+            blocking=check.blocking,
+            additional_deps=[asset_key(contract) for contract in check.reads],
+            partitions_def=partitions_def,
+        )
+        for key, check in by_key.items()
+    }
+
+    @dg.multi_asset_check(name=name, specs=list(specs.values()), can_subset=True)
     def run(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], passed_by: dg.ResourceParam[PassedBy]
     ) -> Iterator[dg.AssetCheckResult]:
         stored = Stored(lake.embedded(), partitions_def, context.partition_key)
         for key in sorted(context.selected_asset_check_keys):
-            if passed_by.found(context.instance, context.run, key.asset_key):
-                continue
             check = by_key[key]
+            passed_by.wait_for(context.run.run_id, key.asset_key)
+            if passed_by.found(context.instance, context.run, key.asset_key):
+                yield no_result(specs[key])
+                continue
             finding = _find(check, stored)
             warns = finding.warns or not check.blocking
+            if not (finding.passed or warns):
+                passed_by.note_unsound(context.run.run_id, [key.asset_key], f"{check.name} failed: {finding.says}")
             yield dg.AssetCheckResult(
                 passed=finding.passed,
                 asset_key=key.asset_key,

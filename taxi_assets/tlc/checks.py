@@ -94,6 +94,15 @@ def check_keys(landing: Landing) -> list[dg.AssetCheckKey]:
     return sorted(key for definition in (*ASSETS, *all_checks(landing)) for key in definition.check_keys)
 
 
+def steps_of_tables(landing: Landing) -> dict[dg.AssetKey, set[str]]:
+    """Return the steps of a run that make each table, or check what is stored of it."""
+    steps: dict[dg.AssetKey, set[str]] = {}
+    for definition in (*ASSETS, *all_checks(landing)):
+        for table in {*definition.keys, *(check.asset_key for check in definition.check_keys)}:
+            steps.setdefault(table, set()).add(definition.node_def.name)
+    return steps
+
+
 def _every_row_kept_or_quarantined(service: Service) -> StoredCheck:
     bronze, kept, quarantined = BRONZE_TRIPS[service], SILVER_TRIPS[service], QUARANTINES[service]
 

@@ -73,6 +73,18 @@ def not_made_good(instance: dg.DagsterInstance, run_ids: Collection[str]) -> set
     return {run_id for run_id, root in roots.items() if newest.get(root) is not dg.DagsterRunStatus.SUCCESS}
 
 
+def done_steps(instance: dg.DagsterInstance, run_ids: Collection[str]) -> dict[str, set[str]]:
+    """Return the steps of some runs that succeeded, by the run's id."""
+    success = dg.DagsterEventType.STEP_SUCCESS
+    return {
+        run_id: {
+            str(record.event_log_entry.get_dagster_event().step_key)
+            for record in instance.get_records_for_run(run_id, of_type=success).records
+        }
+        for run_id in run_ids
+    }
+
+
 def _restored(instance: dg.DagsterInstance, contract: type[Contract], places: Collection[int]) -> set[str]:
     """Return the partition keys of those of some materializations that restoring a table has recorded."""
     if not places:

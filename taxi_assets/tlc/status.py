@@ -28,8 +28,8 @@ from taxi_assets.months import Month, parse_months
 from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS, blocked_months, says_blocked
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.checks import check_keys
-from taxi_assets.tlc.month_records import not_made_good, sources_of_silver
+from taxi_assets.tlc.checks import check_keys, steps_of_tables
+from taxi_assets.tlc.month_records import done_steps, not_made_good, sources_of_silver
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
 from taxi_assets.vocabulary import Service
@@ -66,7 +66,8 @@ MEANINGS: Final[Mapping[State, str]] = {
         "materialize it again"
     ),
     State.FAILED: (
-        "its last run failed, or was cancelled or killed: each table is as it was before, or as that run stored it"
+        "its last run failed at it, or was cancelled or killed: "
+        "each table is as it was before, or as that run stored it"
     ),
     State.TWO_FILES: "several files stand in landing, and which holds the month can't be told: move the others away",
     State.LANDED: "its file stands in landing and nothing is stored yet: materialize it",
@@ -176,7 +177,7 @@ def draw(found: InLanding, lake: Lake, instance: dg.DagsterInstance, months: Seq
         stored=stored,
         in_bronze=stored_months(lake, BRONZE_TRIPS),
         sources=sources_of_silver(instance, wanted),
-        failed=_failed(instance, states),
+        failed=_failed(instance, found.landing, states),
         checks_not_passed=_not_passed(states),
     )
     return Picture(months, {(service, month): cell_of(facts, service, month, today) for service, month in wanted})
@@ -249,17 +250,28 @@ def _a_year_before(month: Month) -> Month:
     return Month(month.year - 1, month.number)
 
 
-def _failed(instance: dg.DagsterInstance, states: Iterable[CheckState]) -> set[ServiceMonth]:
-    """Find the months whose last run failed: a run that is to store a table plans the table's checks first of all."""
-    last: dict[ServiceMonth, CheckState] = {}
+def _failed(instance: dg.DagsterInstance, landing: Landing, states: Iterable[CheckState]) -> set[ServiceMonth]:
+    """Find the months whose last run failed and left a table of theirs, or one made of it, not as it was to be.
+
+    A run that is to store a table plans the table's checks first of all. It may have failed at another service's table,
+    and what it left undone may have been done by a later run for another service.
+    """
+    last: dict[tuple[dg.AssetKey, str], CheckState] = {}
     for state in states:
-        services = _services_of(state.key.asset_key)
-        # A table of several services tells of none of them alone.
-        for service in services if len(services) == 1 else ():
-            key = (service, Month.parse(state.partition_key))
-            last[key] = max(last.get(key, state), state, key=lambda known: known.place)
+        of_table = (state.key.asset_key, state.partition_key)
+        last[of_table] = max(last.get(of_table, state), state, key=lambda known: known.place)
     failed = not_made_good(instance, {state.run_id for state in last.values()})
-    return {key for key, state in last.items() if state.run_id in failed}
+    done, steps = done_steps(instance, failed), steps_of_tables(landing)
+    its_run_failed, undone = set[ServiceMonth](), set[ServiceMonth]()
+    for (table, key), state in last.items():
+        if state.run_id not in failed:
+            continue
+        services = _services_of(table)
+        if len(services) == 1:
+            its_run_failed.add((services[0], Month.parse(key)))
+        if not steps[table] <= done[state.run_id]:
+            undone |= {(service, Month.parse(key)) for service in services}
+    return its_run_failed & undone
 
 
 def _not_passed(states: Iterable[CheckState]) -> Counter[ServiceMonth]:

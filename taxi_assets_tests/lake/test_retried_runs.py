@@ -10,11 +10,12 @@ import pytest
 from taxi_assets.contracts import Contract, Date, Frame, Int64, column
 from taxi_assets.engines import PolarsEngine
 from taxi_assets.errors import LandingError
+from taxi_assets.jobs import EXECUTOR
 from taxi_assets.lake.assets import IO_MANAGER, table_asset
 from taxi_assets.lake.io_manager import DeltaLakeIOManager
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.lake.passed_by import PassBy, PassedBy
+from taxi_assets.lake.passed_by import PASSED_BY, PassBy, PassedBy
 
 pytestmark = pytest.mark.fast
 
@@ -76,9 +77,13 @@ def wholes(some: Frame, called: Frame) -> Frame:
 
 def the_job() -> dg.JobDefinition:
     """Return the job as a process of its own has it: without a memory of what another has passed by."""
-    io_manager = DeltaLakeIOManager(Lake(str(here() / "lake"), {}, ENGINE), PassedBy())
-    job = dg.define_asset_job("retried", executor_def=dg.in_process_executor)
-    defs = dg.Definitions([parts, names, wholes], jobs=[job], resources={IO_MANAGER: io_manager})
+    passed_by = PassedBy()
+    resources = {
+        IO_MANAGER: DeltaLakeIOManager(Lake(str(here() / "lake"), {}, ENGINE), passed_by),
+        PASSED_BY: passed_by,
+    }
+    job = dg.define_asset_job("retried", executor_def=EXECUTOR)
+    defs = dg.Definitions([parts, names, wholes], jobs=[job], resources=resources)
     return defs.resolve_job_def("retried")
 
 

@@ -1,0 +1,146 @@
+"""A month of which one service's file is bad: gold is made of the sound ones, the run fails and names the bad one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from taxi_assets.contracts import Contract
+from taxi_assets.places import landing_of
+from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
+from taxi_assets.tlc.bronze.zones import Zones
+from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
+from taxi_assets.tlc.gold.fact_trips_borough_hour import FactTripsBoroughHour
+from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
+from taxi_assets.tlc.silver.dim_payment import DimPayment
+from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.tlc.status import InLanding, draw
+from taxi_assets.vocabulary import Service
+from taxi_assets_tests.scenario import MONTH, Workspace, trips
+
+pytestmark = pytest.mark.full
+
+GOLD = (FactTripsBoroughHour, FactTopZones, NycTaxiDaily)
+
+
+def over_its_publish_limit(path: Path) -> None:
+    """Leave a file whose fares are all refunds."""
+
+    pl.read_parquet(path).with_columns(fare_amount=-5.0).write_parquet(path)
+
+
+def not_what_its_name_says(path: Path) -> None:
+    path.write_text("no Parquet")
+
+
+def damaged(path: Path) -> None:
+    """Overwrite the first data page, which shows when the rows are stored."""
+    content = bytearray(path.read_bytes())
+    content[4:200] = b"\xff" * 196
+    path.write_bytes(bytes(content))
+
+
+BAD = {
+    "over its publish limit": over_its_publish_limit,
+    "not what its name says": not_what_its_name_says,
+    "damaged": damaged,
+}
+
+
+def trips_by_service(workspace: Workspace, table: type[Contract]) -> dict[str, int]:
+    """Return how many trips a gold table counts for each service of the month."""
+    counts: dict[str, int] = {}
+    for row in workspace.table(table).rows(named=True):
+        counts[row["service_type"]] = counts.get(row["service_type"], 0) + row["trip_count"]
+    return counts
+
+
+def states(workspace: Workspace) -> dict[Service, str]:
+    picture = draw(InLanding.of(landing_of(workspace.settings)), workspace.lake, workspace.instance, [MONTH])
+    return {service: str(picture.cells[service, MONTH].state) for service in (Service.YELLOW, Service.GREEN)}
+
+
+@pytest.fixture(params=list(BAD))
+def spoil(request: pytest.FixtureRequest) -> Callable[[Path], None]:
+    return BAD[request.param]
+
+
+def test_gold_is_made_of_the_sound_services_and_the_run_fails_for_the_bad_one(
+    workspace: Workspace, spoil: Callable[[Path], None]
+) -> None:
+    workspace.land(Service.GREEN, trips(12))
+    spoil(workspace.land(Service.YELLOW, trips(10)))
+    result = workspace.run()
+    assert not result.success
+    (failure,) = workspace.failures(result)
+    assert "yellow" in failure
+    assert "green" not in failure
+    for table in GOLD:
+        assert trips_by_service(workspace, table) == {"green": 12}
+    assert states(workspace) == {Service.YELLOW: "failed", Service.GREEN: "materialized"}
+
+
+def test_a_bad_re_issue_leaves_its_service_as_it_was_in_gold(
+    workspace: Workspace, spoil: Callable[[Path], None]
+) -> None:
+    workspace.land(Service.GREEN, trips(12))
+    workspace.land(Service.YELLOW, trips(10))
+    assert workspace.run().success
+    workspace.land(Service.GREEN, trips(13))
+    spoil(workspace.land(Service.YELLOW, trips(9)))
+    assert not workspace.run().success
+    for table in GOLD:
+        assert trips_by_service(workspace, table) == {"green": 13, "yellow": 10}
+
+
+def test_the_mended_file_run_by_itself_leaves_no_service_failed(
+    workspace: Workspace, spoil: Callable[[Path], None]
+) -> None:
+    workspace.land(Service.GREEN, trips(12))
+    spoil(workspace.land(Service.YELLOW, trips(10)))
+    assert not workspace.run().success
+    workspace.land(Service.YELLOW, trips(10))
+    result = workspace.run(Service.YELLOW)
+    assert result.success, workspace.failures(result)
+    assert states(workspace) == {Service.YELLOW: "materialized", Service.GREEN: "materialized"}
+    assert trips_by_service(workspace, NycTaxiDaily) == {"green": 12, "yellow": 10}
+
+
+def test_a_service_is_failed_until_gold_is_made_of_it(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, trips(12))
+    workspace.land(Service.YELLOW, trips(10))
+    in_the_way = Path(workspace.settings.lake_root) / "tlc_gold"
+    in_the_way.parent.mkdir()
+    in_the_way.write_text("a file where gold is to stand")
+    assert not workspace.run().success
+    assert states(workspace) == {Service.YELLOW: "failed", Service.GREEN: "failed"}
+    in_the_way.unlink()
+    assert workspace.run(Service.YELLOW).success
+    assert states(workspace) == {Service.YELLOW: "materialized", Service.GREEN: "materialized"}
+
+
+def test_what_a_refusal_says_of_the_tables_is_so(workspace: Workspace) -> None:
+    workspace.land(Service.YELLOW, trips(10))
+    (workspace.landing / "taxi_zone_lookup.csv").write_text("no,lookup\n1,2\n")
+    result = workspace.run(Service.YELLOW)
+    (failure,) = workspace.failures(result)
+    assert failure.endswith("tlc_bronze/zones stands as before.")
+    stored = {event.asset_key for event in result.all_events if event.is_step_materialization and event.asset_key}
+    # The others are stored: nothing says that they aren't.
+    assert stored == {
+        dg.AssetKey(list(contract.stored_as().path)) for contract in (BRONZE_TRIPS[Service.YELLOW], DimPayment)
+    }
+    assert workspace.lake.row_count(Zones) is None
+    assert workspace.lake.row_count(SILVER_TRIPS[Service.YELLOW]) is None
+
+
+def test_a_refused_file_of_trips_says_so_of_its_bronze_table_alone(workspace: Workspace) -> None:
+    not_what_its_name_says(workspace.land(Service.YELLOW, trips(10)))
+    result = workspace.run(Service.YELLOW)
+    (failure,) = workspace.failures(result)
+    assert failure.endswith("tlc_bronze/yellow_trips stands as before.")
+    assert workspace.lake.row_count(Zones) == 265
