@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# In the first some checks warn, in the second none.
 DEMO_MONTHS := 2024-01:2024-02
 STAR_MONTHS := 2016-01:2016-02
 PORT ?= 3000
@@ -24,10 +25,12 @@ demo: export TAXI_LANDING_STORAGE__PROVIDER := local
 demo: export TAXI_LAKE_STORAGE__PROVIDER := local
 demo: override export DAGSTER_HOME := $(CURDIR)/data/dagster
 demo: $(READY)
-	$(BIN)/taxi-assets sample --service yellow --service green $(DEMO_MONTHS)
+	$(BIN)/taxi-assets sample --service yellow --service green 2024-01
+	$(BIN)/taxi-assets sample --service yellow --service green --clean 2024-02
 	$(BIN)/taxi-assets materialize --service yellow --service green $(DEMO_MONTHS)
 	$(BIN)/taxi-assets tables
-	$(BIN)/taxi-assets checks 2024-01
+	$(BIN)/taxi-assets checks --failed 2024-01
+	$(BIN)/taxi-assets status $(DEMO_MONTHS)
 	@echo "What was quarantined, by the rules that it broke; these faults were planted:"
 	@$(BIN)/taxi-assets sql "$(QUARANTINED)"
 	$(BIN)/taxi-assets sample --catalog nyctaxi $(STAR_MONTHS) --rows 10000
@@ -36,7 +39,7 @@ demo: $(READY)
 	@echo "Next: make ui, and open http://127.0.0.1:$(PORT)"
 
 ui: $(READY)
-	$(BIN)/python -m taxi_assets.settings
+	$(BIN)/python -m taxi_assets.settings $(PORT)
 	mkdir -p $(DAGSTER_HOME)
 	test -e $(DAGSTER_HOME)/dagster.yaml || cp taxi_assets/dagster.yaml $(DAGSTER_HOME)/
 	PYTHONWARNINGS='ignore:Function `dev_command` is superseded' $(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)

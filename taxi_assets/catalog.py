@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from taxi_assets.months import Month
 
@@ -62,17 +62,37 @@ class Contents:
     others: Sequence[dg.SourceAsset] = ()
 
 
+class WriteSample(Protocol):
+    """What writes made-up months of some services to a folder."""
+
+    def __call__(
+        self,
+        folder: Path,
+        months: Sequence[Month],
+        services: Sequence[str],
+        rows: int,
+        seed: int,
+        on_step: Callable[[str], None],
+        /,
+        *,
+        clean: bool,
+    ) -> Iterator[str]:
+        """Write months with so many rows each, by a seed; `clean` ones without faults that a check warns of.
+
+        Says what it is at, and yields what it has done.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """One family of tables from one source.
 
     Where it has no `services`, its months are told of as a whole, and not by what has become of them. `file_name` is
-    what one of its files is called. `sample` writes months with so many rows each to a folder, by a seed; it says what
-    it is at, and yields what it has done.
+    what one of its files is called.
     """
 
     name: str
     services: Sequence[str]
     file_name: str
-    sample: Callable[[Path, Sequence[Month], Sequence[str], int, int, Callable[[str], None]], Iterator[str]]
+    sample: WriteSample
     load: Callable[[], Contents]

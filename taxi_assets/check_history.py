@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,26 @@ def latest_states(
     ]
 
 
+def in_words(errors: int, warnings: int) -> str:
+    """Count checks that didn't pass: ``1 error, 3 warnings``; nothing if there are none."""
+    counts = {"error": errors, "warning": warnings}
+    return ", ".join(f"{count:,} {what}{'s' * (count > 1)}" for what, count in counts.items() if count)
+
+
+def only_warned(instance: dg.DagsterInstance, states: Iterable[CheckState]) -> set[CheckState]:
+    """Return those of some states whose check failed as a warning, by one question for each partition."""
+    failed: dict[str, list[CheckState]] = {}
+    for state in states:
+        if state.failed:
+            failed.setdefault(state.partition_key, []).append(state)
+    warned: set[CheckState] = set()
+    for partition_key, of_partition in failed.items():
+        results = latest_results(instance, [state.key for state in of_partition], partition_key)
+        warnings = {(result.table, result.name) for result in results if result.status == "warned"}
+        warned |= {state for state in of_partition if (_table(state.key), state.key.name) in warnings}
+    return warned
+
+
 def latest_results(
     instance: dg.DagsterInstance, checks: Collection[dg.AssetCheckKey], partition_key: str
 ) -> list[CheckResult]:
@@ -71,7 +91,7 @@ def _result(key: dg.AssetCheckKey, record: Any) -> CheckResult:
     evaluation = record.evaluation if record.evaluation and hasattr(record.evaluation, "passed") else None
     metadata = evaluation.metadata if evaluation else {}
     return CheckResult(
-        table=".".join(key.asset_key.path),
+        table=_table(key),
         name=key.name,
         status=_status(evaluation),
         says=(evaluation.description or "") if evaluation else "",
@@ -79,6 +99,10 @@ def _result(key: dg.AssetCheckKey, record: Any) -> CheckResult:
         tolerance=_number(metadata.get("tolerance")),
         run_id=record.run_id,
     )
+
+
+def _table(key: dg.AssetCheckKey) -> str:
+    return ".".join(key.asset_key.path)
 
 
 def _status(evaluation: Any) -> str:

@@ -60,6 +60,14 @@ class UsageError(TaxiAssetsError):
     """The user asked for something that makes no sense (a month, a setting, a table name)."""
 
 
+class UnknownSettingWarning(UserWarning):
+    """A variable is called like a setting, and sets none."""
+
+
+class InterruptedByUserError(TaxiAssetsError):
+    """The user ended it, by Ctrl-C. The message says what that leaves."""
+
+
 class LandingError(TaxiAssetsError):
     """A file in landing is absent, ambiguous, or not what its name says."""
 
@@ -74,6 +82,10 @@ class ContractError(TaxiAssetsError):
 
 class LakeError(TaxiAssetsError):
     """The lake can't be read or written as asked."""
+
+
+class OutOfTimeError(LakeError):
+    """What was asked of the lake took longer than it was given."""
 
 
 class UnreadableRowsError(LakeError):

@@ -1,24 +1,40 @@
 """All that can be set from outside, in one place: environment variables with the prefix TAXI_, or a file ``.env``.
 
-A setting that makes no sense is one UsageError, before any file or table is touched; the lake's folder is made if need
-be.
+A setting that makes no sense is one UsageError, before any file or table is touched; a variable that looks like one and
+sets nothing is an UnknownSettingWarning. The lake's folder is made if need be.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
+import re
+import socket
 import sys
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
+from dagster import Config
 from dagster_deltalake import AzureConfig, GcsConfig, LocalConfig, S3Config
+from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, DirectoryPath, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from taxi_assets.errors import UsageError
+from taxi_assets.errors import UnknownSettingWarning, UsageError
+from taxi_assets.setting_names import PREFIX, near, not_json, problem_in_words, unknown_names, variable
 
+_FILE: Final = ".env"
+_PROVIDERS: Final[Mapping[str, type[Config]]] = {
+    "local": LocalConfig,
+    "s3": S3Config,
+    "azure": AzureConfig,
+    "gcs": GcsConfig,
+}
 Storage = Annotated[LocalConfig | S3Config | AzureConfig | GcsConfig, Field(discriminator="provider")]
 
 
@@ -123,7 +139,7 @@ class Settings(BaseSettings):
     """Where files arrive, where tables stand, and what computes. Relative paths are below the current folder."""
 
     model_config = SettingsConfigDict(
-        env_prefix="TAXI_", env_nested_delimiter="__", env_file=".env", env_file_encoding="utf-8", extra="ignore"
+        env_prefix=PREFIX, env_nested_delimiter="__", env_file=_FILE, env_file_encoding="utf-8", extra="ignore"
     )
 
     landing_root: str = Field(default="data/landing", min_length=1)
@@ -137,6 +153,21 @@ class Settings(BaseSettings):
     maintenance: MaintenanceSettings = Field(default_factory=MaintenanceSettings)
     dagster_home: str = Field(default="data/dagster", min_length=1, validation_alias="DAGSTER_HOME")
 
+    @field_validator("landing_storage", "lake_storage", mode="before")
+    @classmethod
+    def _has_no_other_fields(cls, storage: Any) -> Any:
+        """Take no field that the provider lacks: dagster-deltalake would pass it over in silence."""
+        if isinstance(storage, dict) and storage.get("provider") in _PROVIDERS:
+            fields = [name for name in _PROVIDERS[storage["provider"]].model_fields if name != "provider"]
+            strange = [str(name) for name in storage if name not in {"provider", *fields}]
+            for name in strange:
+                meant = near(name, fields)
+                raise ValueError(
+                    f"the provider {storage['provider']} has no {name.upper()}"
+                    f"{f' (is it {meant.upper()}?)' if meant else ''}"
+                )
+        return storage
+
     @classmethod
     def load(cls, *, to_read: bool = False) -> Settings:
         """Read the settings. Raises UsageError naming each one that makes no sense.
@@ -144,16 +175,23 @@ class Settings(BaseSettings):
         That includes a lake that can't be written, or, for who only wants `to_read` it, one that isn't there.
         """
         try:
+            given = {**_in_file(), **os.environ}
             settings = cls()
         except SettingsError as error:
             # It names the setting, and shows nothing of what is in it.
-            raise UsageError(f"Invalid settings: {error}; it must be JSON.") from None
+            named = re.search(r'field "(\w+)"', str(error))
+            name = not_json(named[1], given) if named else str(error)
+            raise UsageError(f"Invalid settings: {name}: must be JSON.") from None
         except ValidationError as error:
             problems = [
-                f"{_variable(problem['loc'])}: {problem['msg']}{_shown(problem['loc'], problem['input'])}"
+                f"{variable(problem['loc'])}: {problem_in_words(problem, cls)}"
+                f"{_shown(problem['loc'], problem['input'])}"
                 for problem in error.errors()
             ]
             raise UsageError(f"Invalid settings: {'; '.join(problems)}.") from None
+        # Who started this process has been told.
+        for says in unknown_names(given, cls) if multiprocessing.parent_process() is None else ():
+            warnings.warn(says, UnknownSettingWarning, stacklevel=2)
         _require_provider(settings.landing_root, settings.landing_storage, "TAXI_LANDING")
         _require_provider(settings.lake_root, settings.lake_storage, "TAXI_LAKE")
         (_require_there if to_read else _require_writable)(settings.lake_root, "TAXI_LAKE_ROOT")
@@ -173,11 +211,13 @@ def object_store_options(storage: Storage) -> dict[str, str]:
     return {**options, "allow_http": "true"} if options.get("endpoint", "").startswith("http://") else options
 
 
-def _variable(location: tuple[int | str, ...]) -> str:
-    name, *parts = (str(part) for part in location)
-    # Where the provider is known, pydantic puts it between a storage's name and the field's.
-    fields = [part.upper() for part in parts if part not in {"local", "s3", "azure", "gcs"}]
-    return name if name.isupper() else "__".join([f"TAXI_{name.upper()}", *fields])
+def _in_file() -> Mapping[str, str]:
+    """Return the variables of the file. Raises UsageError if it can't be read."""
+    try:
+        return {name: value or "" for name, value in dotenv_values(_FILE, encoding="utf-8").items()}
+    except (OSError, UnicodeDecodeError) as error:
+        why = "it isn't text in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise UsageError(f"The settings in {Path(_FILE).resolve()} can't be read: {why}.") from None
 
 
 def _shown(location: tuple[int | str, ...], value: object) -> str:
@@ -247,9 +287,32 @@ def _require_writable(root: str, variable: str) -> None:
         ) from error
 
 
-if __name__ == "__main__":
-    # Before something is started that would show a stack: are the settings sound?
+def require_port(text: str) -> None:
+    """Raise UsageError if no server of this machine can listen at a port, as `make ui` names it."""
+    port = int(text) if text.isascii() and text.isdigit() else 0
+    if not 1 <= port <= 65535:
+        raise UsageError(f"PORT is {text}, and no port, which is a number from 1 to 65535: make ui PORT=3001")
     try:
+        with socket.socket() as listening:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(("127.0.0.1", port))
+    except PermissionError:
+        raise UsageError(
+            f"PORT is {port}, which this user may not listen at. Name another: make ui PORT=3001"
+        ) from None
+    except OSError as error:
+        raise UsageError(
+            f"PORT {port} of 127.0.0.1 can't be had: {error.strerror}. Perhaps a UI runs there already; "
+            "end it, or name another: make ui PORT=3001"
+        ) from None
+
+
+if __name__ == "__main__":
+    # Before something is started that would show a stack: are the settings sound, and is the port free?
+    warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
+    try:
+        for wanted in sys.argv[1:]:
+            require_port(wanted)
         Settings.load()
     except UsageError as error:
         sys.exit(str(error))

@@ -21,6 +21,7 @@ from typing import Any, Final, Generic, TypeVar
 from taxi_assets.errors import TaxiAssetsError
 
 _SECONDS_TO_END: Final = 30.0
+_INTERRUPTED: Final = 128 + signal.SIGINT
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -130,7 +131,7 @@ def _serve(work: _Work[Any, Any], tasks: Connection) -> None:
         return
     except KeyboardInterrupt:
         # Threads that the work has left behind would be waited for.
-        os._exit(1)
+        os._exit(_INTERRUPTED)
 
 
 def _end(processes: Sequence[BaseProcess]) -> None:

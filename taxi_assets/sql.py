@@ -1,21 +1,26 @@
 """The lake in SQL: DuckDB over its Delta tables, read-only, with no way to other files or the network.
 
 DuckDB reads just the files of a table's state: a local lake's by itself, a bucket's through obstore, as its own client
-for these would have to be fetched.
+for these would have to be fetched. What a query may take of the machine is limited, and so may be its time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+import re
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from datetime import datetime
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import duckdb
 
 from taxi_assets.contracts import Contract
-from taxi_assets.errors import LakeError, UsageError, first_line
+from taxi_assets.errors import LakeError, OutOfTimeError, UsageError, first_line
 from taxi_assets.lake.lake import Lake
 from taxi_assets.object_store import file_system
 
@@ -25,9 +30,34 @@ _LOCKED: Final = (
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
+_MEMORY: Final = "50%"
+_SHARE_OF_FREE_DISK: Final = 0.5
+_ROWS_AT_ONCE: Final = 10_000
+_SECONDS_TO_STOP: Final = 5.0
 _TABLES_AT_ONCE: Final = 8
+
+_Answer = tuple[list[str], list[tuple[Any, ...]]]
 _Files = Sequence[str] | LakeError | None
 """A table's files; why they can't be told; None for a table that there isn't."""
+
+_ALL_TABLES: Final = re.compile(r"\s*(show(\s+all)?\s+tables|show|desc(ribe)?)\s*;?\s*", re.IGNORECASE)
+_ONE_TABLE: Final = re.compile(
+    r"""\s*(show|desc(ribe)?)\s+(table\s+)?(?P<schema>\w+|"\w+")\.(?P<name>\w+|"\w+")\s*;?\s*""", re.IGNORECASE
+)
+_OF_FILES: Final = (duckdb.IOException, duckdb.InvalidInputException, OSError)
+_NO_FILE: Final = ("No files found", "No such file")
+_NOT_A_QUESTION: Final = (
+    "This SQL is not one SELECT statement. The lake is read-only here; ask SELECT ... FROM a table, SHOW TABLES, "
+    "DESCRIBE or SUMMARIZE."
+)
+_INSTEAD: Final = {
+    duckdb.StatementType.COPY: " To write a file: taxi-assets sql --csv QUERY > FILE.",
+    duckdb.StatementType.EXPORT: " To write a file: taxi-assets sql --csv QUERY > FILE.",
+    # EXPLAIN ANALYZE runs whatever it explains, and could write over a table's files.
+    duckdb.StatementType.EXPLAIN: " EXPLAIN isn't answered; ask the SELECT itself.",
+    duckdb.StatementType.SET: " Nothing can be set; write a table's name with its schema.",
+    duckdb.StatementType.PRAGMA: " Nothing can be set; for what a table has, ask DESCRIBE.",
+}
 
 _DUCKDB_TYPES: Final = {
     "boolean": "BOOLEAN",
@@ -42,36 +72,160 @@ _DUCKDB_TYPES: Final = {
 
 
 def query(
-    lake: Lake, contracts: Iterable[type[Contract]], statement: str, as_of: datetime | None = None
-) -> tuple[list[str], list[tuple[Any, ...]]]:
+    lake: Lake,
+    contracts: Iterable[type[Contract]],
+    statement: str,
+    as_of: datetime | None = None,
+    timeout: float | None = None,
+) -> _Answer:
     """Run one SELECT statement, and return the names of its columns and its rows.
 
     Every table is a view, ``tlc_gold.nyc_taxi_daily``; one of which nothing is stored has no rows. With `as_of`, tables
-    are as they were then, and there are none that didn't exist. Raises UsageError, with DuckDB's own explanation, for a
-    statement that can't be run, and for anything but one that reads; LakeError for a table that can't be.
+    are as they were then, and there are none that didn't exist. SHOW TABLES and DESCRIBE tell what there is. `timeout`
+    is in seconds.
+
+    Raises UsageError, with DuckDB's own explanation, for a statement that can't be run, and for anything but one that
+    reads; LakeError for a table that can't be, and where memory or disk don't suffice; OutOfTimeError.
     """
-    listed = list(contracts)
+    try:
+        statement.encode()
+    except UnicodeEncodeError:
+        raise UsageError("This SQL isn't text in UTF-8.") from None
+    with _connection() as connection:
+        return _in_time(lambda: _query(connection, lake, list(contracts), statement, as_of), connection, timeout)
+
+
+def described(contract: type[Contract]) -> _Answer:
+    """Return what DESCRIBE tells of a table: each column's name, DuckDB's type, unit and description."""
+    names = ["column_name", "column_type", "unit", "description"]
+    return names, [(c.name, _duckdb_type(c.dtype.delta), c.unit, c.description) for c in contract.columns()]
+
+
+@contextmanager
+def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database of its own, in memory and, beyond half of that, in a folder that is removed."""
+    try:
+        folder = TemporaryDirectory(prefix="taxi-assets-sql-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise LakeError(f"There is no folder for temporary files: {error.strerror}. Name one: TMPDIR.") from error
+    with folder as spill, closing(duckdb.connect()) as connection:
+        most = int(shutil.disk_usage(spill).free * _SHARE_OF_FREE_DISK) // 1024
+        connection.execute(f"SET memory_limit = '{_MEMORY}'")
+        connection.execute("SET temp_directory = ?", [spill])
+        connection.execute(f"SET max_temp_directory_size = '{most}KiB'")
+        yield connection
+
+
+def _in_time(answer: Callable[[], _Answer], connection: duckdb.DuckDBPyConnection, timeout: float | None) -> _Answer:
+    """Let another thread answer, as only this one hears of an interrupt, and stop it after `timeout` seconds."""
+    running: Future[_Answer] = Future()
+    running.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            running.set_result(answer())
+        except Exception as error:  # noqa: BLE001 - raised again where it is waited for
+            running.set_exception(error)
+
+    deadline = None if timeout is None else time.monotonic() + timeout
+    # Nobody waits for it if it can't be stopped, as where a bucket doesn't answer.
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        # Looked up now and then, because a signal that another thread is given ends no waiting.
+        while not running.done():
+            _require_time(deadline)
+            thread.join(0.05)
+    except BaseException:
+        stop_at = time.monotonic() + _SECONDS_TO_STOP
+        while thread.is_alive() and time.monotonic() < stop_at:
+            # Again and again: it stops what is running, and not what begins after it.
+            connection.interrupt()
+            thread.join(0.05)
+        raise
+    return running.result()
+
+
+def _require_time(deadline: float | None) -> None:
+    if deadline is not None and time.monotonic() > deadline:
+        raise OutOfTimeError(
+            "This took longer than it was given, and was ended. Ask for less, or give it longer: --timeout."
+        )
+
+
+def _query(
+    connection: duckdb.DuckDBPyConnection,
+    lake: Lake,
+    listed: Sequence[type[Contract]],
+    statement: str,
+    as_of: datetime | None,
+) -> _Answer:
     # What isn't named isn't opened: a table costs several requests of a bucket, and each of its files another.
     named = [contract for contract in listed if contract.stored_as().path[1].lower() in statement.lower()]
+    if _ALL_TABLES.fullmatch(statement) and as_of:
+        named = list(listed)
     files = _files(lake, named, as_of)
     absent = [contract.stored_as().sql_name for contract, found in files.items() if found is None and as_of]
+    there = [contract for contract in listed if contract.stored_as().sql_name not in absent]
+    told = _told(there, statement)
+    if told is not None:
+        return told
     try:
-        with closing(duckdb.connect()) as connection:
-            _show(
-                connection, lake, {c: files.get(c, _unnamed(c)) for c in listed if c.stored_as().sql_name not in absent}
-            )
-            return _answer(connection, statement)
+        _show(connection, lake, {contract: files.get(contract, _unnamed(contract)) for contract in there})
+        return _answer(connection, statement)
     except duckdb.CatalogException as error:
         then = f" Of {', '.join(absent)} there was nothing yet at {as_of}." if absent else ""
         raise UsageError(f"This SQL can't be run. {error}{then}") from error
-    except (duckdb.IOException, OSError) as error:
-        gone = f" Files of that time may have been vacuumed since {as_of}." if as_of else ""
-        raise UsageError(f"This SQL can't be run. {first_line(error)}.{gone}") from error
-    except duckdb.Error as error:
-        for found in files.values():
-            if isinstance(found, LakeError) and str(found) in str(error):
-                raise found from None
-        raise UsageError(f"This SQL can't be run. {error}") from error
+    except duckdb.OutOfMemoryException as error:
+        raise LakeError(
+            "This SQL needs more than half of this machine's memory and of the free disk for temporary files. Ask for "
+            "less at once, such as fewer months or columns, or name a folder on a larger disk: TMPDIR."
+        ) from error
+    except (duckdb.Error, OSError) as error:
+        raise _explained(error, files, as_of) from error
+
+
+def _told(contracts: Sequence[type[Contract]], statement: str) -> _Answer | None:
+    """Answer what is asked of tables and their columns by the contracts, which know more of them than DuckDB."""
+    if _ALL_TABLES.fullmatch(statement):
+        return ["table", "holds"], [(c.stored_as().sql_name, c.story().split("\n")[0]) for c in contracts]
+    asked = _ONE_TABLE.fullmatch(statement)
+    if asked is None:
+        return None
+    wanted = f"{asked['schema']}.{asked['name']}".replace('"', "").lower()
+    return next((described(c) for c in contracts if c.stored_as().sql_name.lower() == wanted), None)
+
+
+def _explained(
+    error: Exception, files: Mapping[type[Contract], _Files], as_of: datetime | None
+) -> UsageError | LakeError:
+    """Say whose fault an error is: that of a table that can't be read, of a disk or a store, or of who asks."""
+    says = str(error)
+    for found in files.values():
+        if isinstance(found, LakeError) and str(found) in says:
+            return found
+    if not isinstance(error, _OF_FILES):
+        return UsageError(f"This SQL can't be run. {error}")
+    for contract, found in files.items():
+        for file in () if found is None or isinstance(found, LakeError) else found:
+            if file.rpartition("/")[2] in says:
+                return _unreadable(contract, file, error, as_of)
+    # What a statement gives a function that refuses it is wrong use.
+    as_asked = isinstance(error, duckdb.InvalidInputException)
+    return (
+        UsageError(f"This SQL can't be run. {says}") if as_asked else LakeError(f"This SQL failed. {_line_of(error)}.")
+    )
+
+
+def _unreadable(contract: type[Contract], file: str, error: Exception, as_of: datetime | None) -> LakeError:
+    gone = isinstance(error, FileNotFoundError) or any(words in str(error) for words in _NO_FILE)
+    what = f"its data file {file} is missing" if gone else f"its data file {file} is damaged: {_line_of(error)}"
+    remedy = f"It may have been vacuumed since {as_of}" if as_of else "Put it back, or materialize again what was in it"
+    return LakeError(f"{contract.stored_as().sql_name} can't be read, as {what}. {remedy}.")
+
+
+def _line_of(error: Exception) -> str:
+    return first_line(error).rstrip(".")
 
 
 def _unnamed(contract: type[Contract]) -> LakeError:
@@ -109,18 +263,20 @@ def _show(connection: duckdb.DuckDBPyConnection, lake: Lake, tables: Mapping[typ
         connection.execute(setting)
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    statements = connection.extract_statements(statement)
-    # Not EXPLAIN either: EXPLAIN ANALYZE runs whatever it explains, and could write over a table's files.
-    if [found.type for found in statements] != [duckdb.StatementType.SELECT]:
-        raise UsageError(
-            "This SQL is not one SELECT statement. The lake is read-only here; ask SELECT ... FROM a table."
-        )
-    relation = connection.sql(statement)
-    names = list(relation.columns)
+def _answer(connection: duckdb.DuckDBPyConnection, statement: str) -> _Answer:
+    types = [found.type for found in connection.extract_statements(statement)]
+    if types != [duckdb.StatementType.SELECT]:
+        instead = _INSTEAD.get(types[0], "") if len(types) == 1 else ""
+        raise UsageError(f"{_NOT_A_QUESTION}{instead}")
+    result = connection.execute(statement)
+    names = [name for name, *_ in result.description or ()]
     if len(set(names)) < len(names):
         raise UsageError(f"This SQL gives two columns one name ({', '.join(names)}). Name them apart: ... AS name.")
-    return names, relation.fetchall()
+    rows: list[tuple[Any, ...]] = []
+    # Between these an interrupt is heard of; what makes Python's objects of them hears none.
+    while some := result.fetchmany(_ROWS_AT_ONCE):
+        rows += some
+    return names, rows
 
 
 def _view(contract: type[Contract], files: _Files) -> str:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 
 import narwhals.stable.v1 as nw
 import polars as pl
 import pytest
-from rich.console import Console
 
 from taxi_assets import cli
 from taxi_assets.cli import terminal
@@ -26,7 +28,7 @@ from taxi_assets.instance import open_instance
 from taxi_assets.sample import NOTE
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.vocabulary import Service
-from taxi_assets_tests.misbehaving_server import MisbehavingServer, status
+from taxi_assets_tests.misbehaving_server import Exchange, MisbehavingServer, properly, status
 from taxi_assets_tests.scenario import POLARS
 
 pytestmark = pytest.mark.fast
@@ -94,7 +96,10 @@ def only_line(outcome: Outcome) -> str:
         (["status", "2024-03:2024-01"], "runs backwards"),
         (["sample", "2024-00"], "There is no month 2024-00"),
         (["sample", "--catalog", "trains", "2024-01"], "There is no catalog 'trains'. There are: tlc, nyctaxi."),
-        (["sample", "--catalog", "nyctaxi", "--service", "green", "2016-01"], "--service is of the catalog tlc alone."),
+        (
+            ["sample", "--catalog", "nyctaxi", "--service", "green", "2016-01"],
+            "--service and --clean are of the catalog tlc alone.",
+        ),
         (["fetch", "purple", "2024-01"], "There is no service 'purple'. There are: yellow, green"),
         (["fetch", "yellow"], "taxi-assets fetch yellow 2024-01:2024-06"),
         (["fetch", "zones", "2024-01"], "taxi-assets fetch zones"),
@@ -105,6 +110,20 @@ def only_line(outcome: Outcome) -> str:
         (["metrics", "tlc_daily", "--measures", "trip"], "There is no measure 'trip'. Is it trips?"),
         (["metrics", "tlc_daily", "--measures", "trips", "--by", "dau"], "There is no dimension 'dau'. Is it day?"),
         (["metrics", "tlc_daily", "--measures", "trips", "--json", "--csv"], "Either --json or --csv."),
+        (
+            ["metrics", "tlc_daily", "--by", "month"],
+            "--by of which measures? Name them with --measures; taxi-assets met",
+        ),
+        (["metrics", "tlc_daily", "--where", "hour = 1"], "--where of which measures? Name them with --measures"),
+        (["metrics", "tlc_daily", "--measures", ",", "--by", "month"], "--measures of which measures?"),
+        (["metrics", "--by", "month"], "--by of which view? Those there are: taxi-assets metrics"),
+        (["metrics", "--measures", "trips"], "--measures of which view?"),
+        (["sql", "--json", "--csv", "SELECT 1"], "Either --json or --csv."),
+        (["tables", "tlc_silver.yelow_trips"], "no table 'tlc_silver.yelow_trips'. Did you mean tlc_silver.yellow"),
+        (
+            ["sample", "--catalog", "nyctaxi", "--clean", "2016-01"],
+            "--service and --clean are of the catalog tlc alone.",
+        ),
     ],
 )
 def test_wrong_use_is_one_line_on_stderr_and_status_2(run: Run, words: list[str], problem: str) -> None:
@@ -122,6 +141,31 @@ def test_words_that_no_command_knows_are_status_2_without_a_stack(run: Run, word
     assert outcome.status == 2
     assert outcome.out == ""
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["", "sample", "fetch", "materialize", "checks", "status", "tables", "sql", "metrics", "history", "restore",
+     "alert-test"],
+)  # fmt: skip
+def test_h_and_help_show_the_same_of_every_command(run: Run, command: str) -> None:
+    shown = run(*command.split(), "-h")
+    assert (shown.status, shown.err) == (0, "")
+    assert "Usage: " in shown.out
+    assert shown == run(*command.split(), "--help")
+
+
+def test_the_version_is_the_packages(run: Run) -> None:
+    assert run("--version") == Outcome(0, f"taxi-assets {version('taxi-assets')}\n", "")
+
+
+def test_a_variable_that_sets_nothing_is_named_in_a_line_and_the_command_is_done(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAXI_LANDING_ROT", "s3://elsewhere")
+    outcome = run("sql", "SELECT 1 AS n")
+    assert (outcome.status, outcome.out) == (0, "n\n1\n")
+    assert only_line(outcome) == "TAXI_LANDING_ROT is no setting, and has no effect (is it TAXI_LANDING_ROOT?)."
 
 
 def test_a_setting_that_makes_no_sense_is_one_line_and_status_2(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,6 +208,26 @@ def test_a_file_whose_name_nearly_is_a_months_is_named_where_none_is_found(run: 
     outcome = run("materialize", "--service", "green", "2024-01")
     assert outcome.status == 1
     assert only_line(outcome).endswith(f"Files are named like green_tripdata_2024-01.parquet, and not as {name}.")
+
+
+@pytest.mark.parametrize("names", [["green_tripdata_2024-1.parquet"], ["a_tripdata.csv", "green-trip-data.parquet"]])
+def test_names_that_nearly_are_a_months_are_told_beside_the_status_of_others(
+    run: Run, tmp_path: Path, names: list[str]
+) -> None:
+    for name in (*names, "green_tripdata_2024-01.parquet"):
+        (tmp_path / "landing" / name).touch()
+    outcome = run("status", "2024-01")
+    assert (outcome.status, outcome.out.splitlines()[1].split("\t")[2]) == (0, "landed")
+    assert only_line(outcome).startswith("Not read, as ")
+    assert f"green_tripdata_2024-01.parquet: {', '.join(names)}. Rename what is a month's" in only_line(outcome)
+    as_json = run("status", "--json", "2024-01")
+    assert (json.loads(as_json.out)[0]["month"], as_json.err) == ("2024-01", outcome.err)
+
+
+def test_of_many_names_that_nearly_are_a_months_some_are_told_and_how_many_more(run: Run, tmp_path: Path) -> None:
+    for day in range(8):
+        (tmp_path / "landing" / f"green_tripdata_2024-01-{day}.parquet").touch()
+    assert "2024-01-4.parquet and 3 more. Rename" in only_line(run("status", "2024-01"))
 
 
 def test_months_of_which_none_is_in_landing_are_json_on_stdout_too(run: Run) -> None:
@@ -294,7 +358,7 @@ def test_the_status_of_named_months_is_json_with_an_object_for_each_month_and_se
     ]
     found = {(row["month"], row["service"]): row["status"] for row in rows if row["status"] != "not in landing"}
     assert found == {("2024-01", "green"): "landed", ("2024-02", "yellow"): "two files"}
-    assert {row["checks_not_passed"] for row in rows} == {0}
+    assert {(row["checks_not_passed"], row["warnings"], row["errors"]) for row in rows} == {(0, 0, 0)}
 
 
 def test_sql_writes_tab_separated_lines_into_a_pipe(run: Run) -> None:
@@ -316,15 +380,61 @@ def test_what_data_holds_steers_no_terminal_and_forges_no_line(run: Run) -> None
     assert "\x1b" not in as_json
 
 
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """Let commands write to a terminal, and return what it shows."""
+    shown = io.StringIO()
+    console = terminal.Terminal(file=shown, force_terminal=True, width=200, color_system=None)
+    for module in (terminal, cli.metrics, cli.months):
+        monkeypatch.setattr(module, "out", console)
+    return shown
+
+
+# What markup, emoji codes, escapes of these and a line's end would be to Rich.
+NO_MARKUP = [
+    "root:x:0:0",
+    ":x:",
+    "[red]a[/red]",
+    "[/]",
+    "[link=http://a]b[/link]",
+    "C:\\",
+    "\\[red]",
+    "a\\\\",
+    ":warning:",
+]
+
+
+@pytest.mark.parametrize("text", NO_MARKUP)
+def test_what_is_shown_is_what_is_there(run: Run, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    assert run("sql", f"SELECT '{text}' AS word").out == f"word\n{text}\n"
+    assert run("sql", "--csv", f"SELECT '{text}' AS word").out == f"word\n{text}\n"
+    assert json.loads(run("sql", "--json", f"SELECT '{text}' AS word").out) == [{"word": text}]
+    failed = run("sql", f"SELECT error('{text}')")
+    assert failed.err == f"This SQL can't be run. Invalid Input Error: {text}\n"
+
+    shown = on_a_terminal(monkeypatch)
+    assert run("sql", f"""SELECT '{text}' AS "{text}" """).status == 0
+    _, header, _, row, _ = shown.getvalue().splitlines()
+    assert (header.strip("┃ "), row.strip("│ ")) == (text, text)
+    terminal.say(text, (text, "red"))
+    terminal.out.print(text)
+    assert shown.getvalue().splitlines()[-2:] == [text * 2, text]
+
+
+def test_what_a_command_is_at_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = on_a_terminal(monkeypatch)
+    with terminal.at_work("[red]:x:") as says:
+        says("[/]:warning:")
+    assert "[/]:warning:" in shown.getvalue()
+
+
 @pytest.mark.parametrize("columns", [1, 13], ids=["a table", "record by record"])
 def test_on_a_terminal_data_is_shown_as_text_too(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    console = Console(file=io.StringIO(), force_terminal=True, width=200, color_system=None)
-    monkeypatch.setattr(terminal, "out", console)
+    console = on_a_terminal(monkeypatch)
     row = {f"\x1b]0;{number}[red]": "\x1b[2J\r\n[bold]x" for number in range(columns)}
 
     terminal.show([row], as_json=False)
 
-    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    shown = console.getvalue()
     assert "\\x1b]0;0[red]" in shown
     assert "\\x1b[2J\\r\\n[bold]x" in shown
     assert "\x1b[2J" not in shown
@@ -346,6 +456,73 @@ def test_sql_writes_its_header_when_there_are_no_rows(run: Run) -> None:
 def test_sql_is_json_with_dates_and_decimals_as_text(run: Run) -> None:
     outcome = run("sql", "--json", "SELECT DATE '2024-01-31' AS day, 1.25::DECIMAL(10,2) AS usd, [1, 2] AS list")
     assert json.loads(outcome.out) == [{"day": "2024-01-31", "usd": "1.25", "list": [1, 2]}]
+
+
+def test_sql_is_csv_with_nulls_as_nothing(run: Run) -> None:
+    outcome = run("sql", "--csv", """SELECT 'a, "b"' AS word, NULL AS nothing, 1.50::DECIMAL(10,2) AS usd""")
+    assert (outcome.status, outcome.out) == (0, 'word,nothing,usd\n"a, ""b""",,1.50\n')
+
+
+def test_sql_shows_the_tables_and_their_columns_with_units_and_descriptions(run: Run) -> None:
+    listed = [line.split("\t") for line in run("sql", "SHOW TABLES").out.splitlines()]
+    assert listed[0] == ["table", "holds"]
+    assert [table for table, _ in listed[1:]] == [row["table"] for row in json.loads(run("tables", "--json").out)]
+    described = run("sql", "DESCRIBE tlc_gold.nyc_taxi_daily").out
+    assert "avg_fare\tDECIMAL(10,2)\tUSD\tAverage fare, repeats left out; " in described
+    assert described == run("tables", "tlc_gold.nyc_taxi_daily").out == run("tables", "tlc_gold/nyc_taxi_daily").out
+
+
+@pytest.mark.usefixtures("run", "daily")
+@pytest.mark.parametrize("command", ["sql", "metrics"])
+def test_a_table_whose_file_is_missing_is_one_line_and_status_1(run: Run, tmp_path: Path, command: str) -> None:
+    for file in (tmp_path / "lake").rglob("*.parquet"):
+        file.unlink()
+    view = tmp_path / "view.yaml"
+    view.write_text(VIEW)
+    outcome = run("sql", "FROM tlc_gold.nyc_taxi_daily") if command == "sql" else run("metrics", str(view), *TRIPS)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert only_line(outcome).startswith("tlc_gold.nyc_taxi_daily can't be read, as its data file ")
+    assert only_line(outcome).endswith(" is missing. Put it back, or materialize again what was in it.")
+
+
+VIEW = """
+version: "1.1"
+source: tlc_gold.nyc_taxi_daily
+dimensions:
+  - {name: month, expr: "DATE_TRUNC('MONTH', trip_date)"}
+  - {name: day, expr: "trip_date + INTERVAL 0 DAY"}
+  - {name: first_month, expr: "trip_date + INTERVAL 1 DAY"}
+measures:
+  - {name: trips, expr: SUM(trip_count)}
+  - {name: average, expr: AVG(trip_count) / 3}
+  - {name: share, expr: AVG(trip_count) / 30}
+"""
+TRIPS = ("--measures", "trips,average,share", "--by", "month,day,first_month")
+
+
+@pytest.mark.usefixtures("run", "daily")
+def test_metrics_are_rounded_and_months_are_months_for_people_and_exact_for_programs(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = tmp_path / "view.yaml"
+    view.write_text(VIEW)
+    asked = ("metrics", str(view), *TRIPS)
+    exact = ["2024-01-01 00:00:00", "2024-01-01 00:00:00", "2024-01-02 00:00:00", "7", str(3.5 / 3), str(3.5 / 30)]
+    assert run(*asked).out.splitlines()[1].split("\t") == exact
+    assert run(*asked, "--csv").out.splitlines()[1].split(",") == exact
+    assert json.loads(run(*asked, "--json").out)[0]["average"] == 3.5 / 3
+
+    shown = on_a_terminal(monkeypatch)
+    assert run(*asked).status == 0
+    row = shown.getvalue().splitlines()[3]
+    assert [cell.strip() for cell in row.strip("│").split("│")] == [
+        "2024-01", "2024-01-01", "2024-01-02", "7", "1.17", "0.1167",
+    ]  # fmt: skip
+
+
+def test_lists_of_views_and_their_fields_are_csv_too(run: Run) -> None:
+    assert run("metrics", "--csv").out.splitlines()[0] == "view,source,holds"
+    assert "measure,trips,SUM(trip_count)," in run("metrics", "tlc_daily", "--csv").out
 
 
 @pytest.mark.parametrize(
@@ -457,6 +634,31 @@ def test_fetch_brings_a_file_into_landing_and_says_so_on_a_line(
     assert (tmp_path / "landing/taxi_zone_lookup.csv").read_bytes() == LOOKUP
     assert run("fetch", "zones").out.startswith("taxi_zone_lookup.csv  unchanged")
     assert tlc.statuses("/misc/taxi_zone_lookup.csv") == [200, 304]
+
+
+def press_ctrl_c(exchange: Exchange) -> None:
+    """Interrupt who asks, and answer after all."""
+    signal.pthread_kill(int(threading.main_thread().ident or 0), signal.SIGINT)
+    properly(exchange)
+
+
+def test_fetch_that_is_interrupted_is_one_line_and_status_130(run: Run, tlc: MisbehavingServer) -> None:
+    tlc.plan("/misc/taxi_zone_lookup.csv", press_ctrl_c)
+    outcome = run("fetch", "zones")
+    assert (outcome.status, outcome.out) == (130, "")
+    assert only_line(outcome).startswith("Interrupted. Files that were done stand whole in landing; fetch again")
+
+
+def test_any_other_command_that_is_interrupted_is_one_line_and_status_130(
+    run: Run, server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAXI_LANDING_ROOT", "s3://bucket/landing")
+    storage = {"PROVIDER": "s3", "ENDPOINT": server.address, "REGION": "a", "ACCESS_KEY_ID": "a"}
+    for name, value in (storage | {"SECRET_ACCESS_KEY": "a"}).items():
+        monkeypatch.setenv(f"TAXI_LANDING_STORAGE__{name}", value)
+    server.plan("/bucket?list-type=2&prefix=landing%2F", press_ctrl_c)
+    outcome = run("status")
+    assert outcome == Outcome(130, "", "Interrupted.\n")
 
 
 def test_fetch_of_a_month_to_come_is_no_failure(run: Run, tlc: MisbehavingServer) -> None:

@@ -18,9 +18,11 @@ import pytest
 
 from taxi_assets.errors import UsageError
 from taxi_assets.months import Month
-from taxi_assets.sample import FAULTS, NOTE, Planted, files, read_planted, write_month
+from taxi_assets.sample import FAULTS, FAULTS_OF, NOTE, Planted, files, read_planted, write_month
 from taxi_assets.sample.dice import Dice, splitmix64
+from taxi_assets.sample.faults import counts_of, rows_breaking
 from taxi_assets.sample.trips import Trips
+from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 from taxi_assets.vocabulary import METERED, Service
 
 pytestmark = pytest.mark.fast
@@ -243,6 +245,30 @@ def test_a_fault_breaks_its_own_rule_and_no_other(fault: str, tmp_path: Path) ->
     planted = write_month(tmp_path, Service.YELLOW, Month(2024, 11), 1_000, faults=NO_FAULTS | {fault: 0.1})
     rules = {rule: count for rule, count in broken(planted).items() if count}
     assert rules == dict.fromkeys([fault, *FAULTS[fault].also_breaks], 100)
+
+
+@pytest.mark.parametrize("service", Service)
+def test_the_faults_that_are_not_tolerated_are_those_of_rules_without_a_tolerance(service: Service) -> None:
+    strict = {rule.name for rule in SILVER_TRIPS[service].rules() if rule.tolerance == 0}
+    assert {name for name, fault in FAULTS_OF[service].items() if not fault.tolerated} == strict & set(
+        FAULTS_OF[service]
+    )
+
+
+@pytest.mark.parametrize("service", Service)
+@pytest.mark.parametrize("rows", [150, 200, 999, 4_000, 50_000])
+def test_in_a_clean_month_no_rule_is_broken_by_more_rows_than_it_tolerates(service: Service, rows: int) -> None:
+    table = FAULTS_OF[service]
+    planted = rows_breaking(table, counts_of(table, None, rows, clean=True))
+    tolerance = {rule.name: rule.tolerance for rule in SILVER_TRIPS[service].rules()}
+    assert {name: count for name, count in planted.items() if count > tolerance[name] * rows} == {}
+    assert rows < 4_000 or sum(planted.values()) > 0
+
+
+def test_a_clean_month_is_planted_as_its_note_says(tmp_path: Path) -> None:
+    planted = write_month(tmp_path, Service.GREEN, Month(2024, 1), ROWS, clean=True)
+    assert broken(planted) == planted.counts
+    assert (planted.counts["known_zones"], planted.counts["positive_trip_distance"]) == (0, 80)
 
 
 def test_a_fault_comes_as_often_as_asked_and_at_least_once(tmp_path: Path) -> None:

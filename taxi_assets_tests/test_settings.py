@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import socket
+import warnings
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from taxi_assets.alerts.routes import alerts_of
-from taxi_assets.errors import UsageError
+from taxi_assets.errors import UnknownSettingWarning, UsageError
 from taxi_assets.lake.maintenance import MaintenancePolicy
 from taxi_assets.places import lake_of, landing_of, maintenance_of
-from taxi_assets.settings import Settings, object_store_options
+from taxi_assets.settings import Settings, object_store_options, require_port
 from taxi_assets.tlc.bronze.zones import Zones
 
 pytestmark = pytest.mark.fast
@@ -29,11 +31,105 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.Monke
     return monkeypatch
 
 
+PYDANTICS_WORDS = ("Input", "Value error", "field", "tag", "dictionary", "instance", "parse", "permitted", "Source")
+
+
 def complaint() -> str:
     with pytest.raises(UsageError) as caught:
         Settings.load()
     assert "\n" not in str(caught.value)
+    assert [word for word in PYDANTICS_WORDS if word in str(caught.value)] == []
     return str(caught.value)
+
+
+def warned_of() -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Settings.load()
+    return [str(one.message) for one in caught if issubclass(one.category, UnknownSettingWarning)]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("TAXI_LANDING_ROT", "TAXI_LANDING_ROOT"),
+        ("taxi_lake_rot", "TAXI_LAKE_ROOT"),
+        ("TAXI_LAKE_STORAGE_PROVIDER", "TAXI_LAKE_STORAGE__PROVIDER"),
+        ("TAXI_LANDING_STORAG__REGION", "TAXI_LANDING_STORAGE__REGION"),
+        ("TAXI_FETCHING__TIMEOUT", "TAXI_FETCH__TIMEOUT"),
+        ("TAXI_DAGSTER_HOME", "DAGSTER_HOME"),
+    ],
+)
+def test_a_variable_that_sets_nothing_is_named_with_the_one_that_is_meant(
+    environment: pytest.MonkeyPatch, tmp_path: Path, name: str, meant: str
+) -> None:
+    says = f"{name.upper()} is no setting, and has no effect (is it {meant}?)."
+    environment.setenv(name, "s3://elsewhere")
+    assert warned_of() == [says]
+    environment.delenv(name)
+    (tmp_path / ".env").write_text(f"{name}=s3://elsewhere\n")
+    assert warned_of() == [says]
+
+
+def test_a_variable_that_is_like_no_setting_is_named_too_and_keeps_nothing_from_running(
+    environment: pytest.MonkeyPatch,
+) -> None:
+    environment.setenv("TAXI_FOO", "1")
+    environment.setenv("TAXI_ENGINE__X", "1")
+    assert warned_of() == [
+        "TAXI_FOO is no setting, and has no effect.",
+        "TAXI_ENGINE__X is no setting, and has no effect (is it TAXI_ENGINE?).",
+    ]
+
+
+def test_variables_of_settings_tests_and_containers_are_named_by_nobody(environment: pytest.MonkeyPatch) -> None:
+    for name in ("TAXI_REAL_DATA", "TAXI_REQUIRE", "TAXI_SCREENSHOTS", "TAXI_LANDING", "TAXI_LAKE", "TAXIS", "TAXI"):
+        environment.setenv(name, "a")
+    environment.setenv("TAXI_FETCH", '{"timeout": 3}')
+    environment.setenv("taxi_fetch__attempts", "3")
+    environment.setenv("TAXI_SPARK__CONF", '{"spark.a": "b"}')
+    environment.setenv("TAXI_ALERTS__ROUTES__ANY_NAME__URL", "json://there")
+    environment.setenv("TAXI_LAKE_ROOT", "lake")
+    assert warned_of() == []
+    assert Settings.load().fetch.attempts == 3
+
+
+def test_a_field_that_a_storages_provider_lacks_is_named_with_the_one_that_is_meant(
+    environment: pytest.MonkeyPatch,
+) -> None:
+    environment.setenv("TAXI_LAKE_STORAGE__PROVIDER", "s3")
+    environment.setenv("TAXI_LAKE_STORAGE__REGIO", SECRET)
+    assert complaint() == "Invalid settings: TAXI_LAKE_STORAGE: the provider s3 has no REGIO (is it REGION?)."
+    environment.setenv("TAXI_LAKE_STORAGE__PROVIDER", "local")
+    assert complaint() == "Invalid settings: TAXI_LAKE_STORAGE: the provider local has no REGIO."
+
+
+def test_a_file_of_settings_that_isnt_text_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_bytes(b"TAXI_ENGINE=\xff\n")
+    assert complaint() == f"The settings in {tmp_path / '.env'} can't be read: it isn't text in UTF-8."
+
+
+def test_a_port_that_is_taken_or_none_is_one_line_that_names_the_variable() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"^PORT {port} of 127.0.0.1 can't be had: Address already in use"):
+            require_port(str(port))
+    for none in ("", "http", "0", "65536", "-1", "\u0663"):
+        with pytest.raises(UsageError, match=r"^PORT is .*, and no port, which is a number from 1 to 65535"):
+            require_port(none)
+
+
+def test_a_port_that_is_free_or_was_used_a_moment_ago_can_be_had() -> None:
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        port = listening.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)), listening.accept()[0]:
+            pass
+    require_port(str(port))
 
 
 def test_without_any_setting_everything_stands_below_the_current_folder(tmp_path: Path) -> None:
@@ -228,20 +324,28 @@ def test_sparks_own_settings_are_taken_as_json_numbers_and_truths_among_them(env
         ("TAXI_SPARK__CONF", '["spark.executor.memory"]', "TAXI_SPARK__CONF"),
         ("TAXI_SPARK__JARS", "no/such/folder", "TAXI_SPARK__JARS"),
         ("TAXI_SPARK__MASTER", "", "TAXI_SPARK__MASTER"),
-        ("TAXI_SPARK__MASTER", "sc://there:15002", "TAXI_SPARK__MASTER: Value error, Spark Connect isn't supported"),
+        ("TAXI_SPARK__MASTER", "sc://there:15002", "TAXI_SPARK__MASTER: Spark Connect isn't supported"),
         ("TAXI_SPARK__MEMORY", "4g", "TAXI_SPARK__MEMORY"),
-        ("TAXI_FETCH__ADDRESS", "ftp://there", "TAXI_FETCH__ADDRESS: Value error, an address begins with https://"),
+        ("TAXI_FETCH__ADDRESS", "ftp://there", "TAXI_FETCH__ADDRESS: an address begins with https://"),
         ("TAXI_FETCH__ADDRESS", "https://", "TAXI_FETCH__ADDRESS"),
         ("TAXI_FETCH__ADDRESS", "/a/folder", "TAXI_FETCH__ADDRESS"),
         ("TAXI_FETCH__TIMEOUT", "0", "TAXI_FETCH__TIMEOUT"),
         ("TAXI_FETCH__ATTEMPTS", "0", "TAXI_FETCH__ATTEMPTS"),
         ("TAXI_FETCH__JOBS", "4", "TAXI_FETCH__JOBS"),
-        ("TAXI_ALERTS__ROUTES__ONCALL__SEVERITY", "error", "TAXI_ALERTS__ROUTES__ONCALL__URL: Field required"),
+        ("TAXI_ALERTS__ROUTES__ONCALL__SEVERITY", "error", "TAXI_ALERTS__ROUTES__ONCALL__URL: is needed"),
         ("TAXI_ALERTS__ROUTES__ONCALL__URL", "", "TAXI_ALERTS__ROUTES__ONCALL__URL"),
-        ("TAXI_ALERTS", "slack://a/b/c", 'error parsing value for field "alerts"'),
+        ("TAXI_ALERTS", "slack://a/b/c", "TAXI_ALERTS: must be JSON"),
         ("TAXI_ALERTS__ROUTE", "slack://a/b/c", "TAXI_ALERTS__ROUTE: "),
-        ("TAXI_ALERTS__UI", "lake.example.org", "TAXI_ALERTS__UI: Value error, an address begins with https://"),
-        ("TAXI_ENGINE", "duckdb", "'polars' or 'spark'"),
+        ("TAXI_ALERTS__UI", "lake.example.org", "TAXI_ALERTS__UI: an address begins with https://"),
+        ("TAXI_ENGINE", "duckdb", "TAXI_ENGINE: must be 'polars' or 'spark' (is 'duckdb')."),
+        ("TAXI_ALERTS__ROUTES", '{"oncall": ', "TAXI_ALERTS__ROUTES: must be JSON."),
+        ("TAXI_SPARK__MASTR", "local", "TAXI_SPARK__MASTR: is no setting (is it TAXI_SPARK__MASTER?)"),
+        ("TAXI_FETCH__ATTEMPTS", "1.5", "TAXI_FETCH__ATTEMPTS: must be a whole number (is '1.5')."),
+        ("TAXI_FETCH__TIMEOUT", "0", "TAXI_FETCH__TIMEOUT: must be greater than 0 (is '0')."),
+        ("TAXI_FETCH", "3", "TAXI_FETCH: must be JSON of names and values, as "),
+        ("TAXI_LANDING_ROOT", "", "TAXI_LANDING_ROOT: must not be empty"),
+        ("TAXI_LAKE_STORAGE__PROVIDER", "azure", "TAXI_LAKE_STORAGE__ACCOUNT_NAME: is needed."),
+        ("TAXI_LAKE_STORAGE", '{"region": "x"}', "TAXI_LAKE_STORAGE: its provider is needed."),
     ],
 )
 def test_a_setting_of_a_group_that_makes_no_sense_is_named(

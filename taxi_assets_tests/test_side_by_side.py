@@ -91,6 +91,17 @@ def test_a_process_that_is_killed_costs_its_own_task_alone() -> None:
     assert found == [(1, 0), (2, -signal.SIGKILL), (3, 0), (4, 0)]
 
 
+def asked_to_end_at_2(task: int, _say: Callable[[str], None]) -> tuple[int, int]:
+    if task == 2:
+        os.kill(os.getpid(), signal.SIGTERM)
+        threading.Event().wait(DEADLINE)
+    return task, 0
+
+
+def test_a_process_that_is_asked_to_end_says_so_by_its_exit_status() -> None:
+    assert list(side_by_side(asked_to_end_at_2, [1, 2, 3], 1, nothing, dead)) == [(1, 0), (2, 130), (3, 0)]
+
+
 def test_an_error_written_for_the_user_is_raised_here_in_its_words() -> None:
     done = side_by_side(refused_at_2, [1, 2, 3], 1, nothing, lambda task, _code: task)
     assert next(done) == 1

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
+import threading
+from array import array
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -12,13 +15,15 @@ from typing import Final
 
 import narwhals.stable.v1 as nw
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake.transaction import AddAction
 
 from taxi_assets import sql
 from taxi_assets.contracts import Contract, Date, String, column
 from taxi_assets.engines import PolarsEngine
-from taxi_assets.errors import LakeError, UsageError
+from taxi_assets.errors import LakeError, OutOfTimeError, UsageError
 from taxi_assets.lake.lake import Lake
 
 pytestmark = pytest.mark.fast
@@ -193,11 +198,44 @@ WAYS_OUT = [
     "SELECT 1; COPY (SELECT 1) TO '{outside}/out.csv'",
     "CREATE VIEW sql_test.out AS FROM read_text('{outside}/secret.csv')",
     "PREPARE out AS SELECT 1",
+    "DESCRIBE '{outside}/secret.csv'",
+    "DESCRIBE TABLE '{outside}/secret.csv'",
+    "DESCRIBE FROM read_csv('{outside}/secret.csv')",
+    "SHOW '{outside}/secret.csv'",
+    "SUMMARIZE '{outside}/secret.csv'",
+    "SUMMARIZE FROM read_text('{outside}/secret.csv')",
+    "SUMMARIZE SELECT * FROM glob('{outside}/*')",
+    "SELECT * FROM (DESCRIBE '{outside}/secret.csv')",
+    "SHOW TABLES FROM '{outside}/other.duckdb'",
+    "SHOW TABLES; COPY (SELECT 1) TO '{outside}/out.csv'",
+    "DESCRIBE sql_test.cabs; DROP VIEW sql_test.cabs",
+    "DESCRIBE sql_test.cabs; COPY (SELECT 1) TO '{outside}/out.csv'",
+    "EXPLAIN SELECT * FROM read_text('{outside}/secret.csv')",
+    "EXPLAIN (FORMAT json) COPY (SELECT 1) TO '{outside}/out.csv'",
+    "EXPLAIN (ANALYZE) COPY (SELECT 1) TO '{outside}/out.csv'",
+    "SELECT * FROM read_text(current_setting('temp_directory') || '/../secret.csv')",
+    "SELECT * FROM glob(current_setting('temp_directory') || '/../secret.csv')",
+    "SELECT * FROM enable_logging(storage = 'file', storage_path = current_setting('temp_directory') || '/../out')",
+    "SET temp_directory = '{outside}'",
+    "SET memory_limit = '1TB'",
+    "RESET memory_limit",
+    "SET max_temp_directory_size = '1TB'",
+    "PRAGMA temp_directory = '{outside}'",
+    "SET VARIABLE a = 1",
+    "USE sql_test",
+    "CHECKPOINT",
+    "VACUUM",
+    "BEGIN",
+    "CALL pragma_version()",
 ]
 
 
 @pytest.mark.parametrize("statement", WAYS_OUT)
-def test_no_statement_gets_at_other_files_the_network_or_the_settings_or_writes(tmp_path: Path, statement: str) -> None:
+def test_no_statement_gets_at_other_files_the_network_or_the_settings_or_writes(
+    tmp_path: Path, statement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Where temporary files go, too.
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     root = tmp_path / "lake"
     lake = with_cabs(str(root))
     (stored,) = root.rglob("*.parquet")
@@ -272,7 +310,9 @@ def test_what_was_vacuumed_since_is_told(tmp_path: Path) -> None:
     store(lake, "c")
     table = lake.location(Cabs).open_stored(Cabs)
     table.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
-    with pytest.raises(UsageError, match="may have been vacuumed since"):
+    with pytest.raises(
+        LakeError, match=r"^sql_test.cabs can't be read, as .* is missing. It may have been vacuumed since"
+    ):
         ask(lake, NAMES, then)
 
 
@@ -290,3 +330,161 @@ def test_a_time_before_what_a_cleaned_log_still_knows_is_told(tmp_path: Path) ->
 def test_no_python_variable_of_the_program_is_a_table(lake: Lake) -> None:
     with pytest.raises(UsageError, match="contracts"):
         ask(lake, "SELECT * FROM contracts")
+
+
+# What there is
+
+
+@pytest.mark.parametrize("statement", ["SHOW TABLES", "show all tables;", " SHOW\n", "DESCRIBE"])
+def test_tables_are_shown_under_the_names_that_they_are_asked_by(lake: Lake, statement: str) -> None:
+    assert sql.query(lake, [Cabs, Never], statement) == (
+        ["table", "holds"],
+        [("sql_test.cabs", "Cabs by month."), ("sql_test.never_stored", "A table that is never stored.")],
+    )
+
+
+def test_of_a_time_the_tables_are_shown_that_there_were(twice_stored: Lake) -> None:
+    then = commit_time(twice_stored, 1)
+    assert ask(twice_stored, "SHOW TABLES", then) == [("sql_test.cabs", "Cabs by month.")]
+    assert ask(twice_stored, "SHOW TABLES", then - timedelta(days=1)) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["DESCRIBE sql_test.cabs", 'desc "sql_test"."cabs" ;', "SHOW TABLE sql_test.cabs", "describe table SQL_TEST.Cabs"],
+)
+def test_a_table_is_described_by_its_contract(lake: Lake, statement: str) -> None:
+    assert sql.query(lake, [Cabs, Never], statement) == (
+        ["column_name", "column_type", "unit", "description"],
+        [("name", "VARCHAR", "", "Name."), ("source_month", "DATE", "", "Month.")],
+    )
+
+
+def test_what_else_tells_of_tables_is_answered_by_duckdb(lake: Lake) -> None:
+    assert ask(lake, "SHOW TABLES FROM sql_test") == [("cabs",), ("never_stored",)]
+    assert ask(lake, "SELECT column_name FROM (DESCRIBE SELECT name FROM sql_test.cabs)") == [("name",)]
+    assert [row[:4] for row in ask(lake, "SUMMARIZE sql_test.cabs")] == [
+        ("name", "VARCHAR", "a", "b"), ("source_month", "DATE", "2024-01-01", "2024-01-01"),
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="Table with name unheard_of does not exist"):
+        ask(lake, "DESCRIBE sql_test.unheard_of")
+
+
+@pytest.mark.parametrize(
+    ("statement", "instead"),
+    [
+        ("EXPLAIN SELECT 1", "EXPLAIN isn't answered; ask the SELECT itself."),
+        ("COPY (SELECT 1) TO 'out.csv'", "To write a file: taxi-assets sql --csv QUERY > FILE."),
+        ("USE sql_test", "write a table's name with its schema."),
+        ("PRAGMA table_info('sql_test.cabs')", "ask DESCRIBE."),
+        ("INSERT INTO sql_test.cabs VALUES ('c', '2024-01-01')", "SHOW TABLES, DESCRIBE or SUMMARIZE."),
+    ],
+)
+def test_a_statement_that_isnt_answered_is_told_what_to_do_instead(lake: Lake, statement: str, instead: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ask(lake, statement)
+    assert str(caught.value).endswith(instead)
+
+
+# What can't be read, and what a query may take
+
+FOR_EVER = "SELECT count(*) FROM range(100000000000) WHERE hash(range) % 7 = 1"
+
+
+def test_a_table_whose_file_is_missing_is_named_with_the_file_and_a_remedy(tmp_path: Path) -> None:
+    lake = with_cabs(str(tmp_path))
+    (file,) = tmp_path.rglob("*.parquet")
+    file.unlink()
+    says = f"sql_test.cabs can't be read, as its data file {file} is missing. Put it back, or materialize again"
+    with pytest.raises(LakeError, match=f"^{re.escape(says)}"):
+        ask(lake, NAMES)
+    assert ask(lake, "SELECT 1") == [(1,)]
+
+
+def test_a_table_whose_file_is_damaged_is_named_in_one_line(tmp_path: Path) -> None:
+    lake = with_cabs(str(tmp_path))
+    (file,) = tmp_path.rglob("*.parquet")
+    file.write_bytes(b"PAR1")
+    with pytest.raises(LakeError, match=rf"^sql_test.cabs can't be read, as its data file {file} is damaged: .*\.$"):
+        ask(lake, NAMES)
+
+
+def test_a_stored_text_that_isnt_utf_8_is_one_line(tmp_path: Path) -> None:
+    lake = with_cabs(str(tmp_path))
+    (file,) = tmp_path.rglob("*.parquet")
+    offsets = pa.py_buffer(array("i", [0, 2, 3]).tobytes())
+    names = pa.StringArray.from_buffers(2, offsets, pa.py_buffer(b"\xff\xfea"))
+    pq.write_table(pa.table({"name": names}), file)
+    with pytest.raises(
+        LakeError, match=r"^sql_test.cabs can't be read, .* is not valid UTF8!?\. Put it back"
+    ) as caught:
+        ask(lake, "SELECT name FROM sql_test.cabs")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_query_that_isnt_utf_8_is_one_line(lake: Lake) -> None:
+    with pytest.raises(UsageError, match=r"^This SQL isn't text in UTF-8.$"):
+        ask(lake, "SELECT '\udcff'")
+
+
+def test_what_is_held_on_disk_is_in_a_folder_that_is_gone_afterwards(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    asked = "SELECT value FROM duckdb_settings() WHERE name = 'temp_directory'"
+    ((folder,),) = ask(lake, asked)
+    assert Path(str(folder)).parent == tmp_path
+    with pytest.raises(UsageError):
+        ask(lake, "SELEC 1")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_query_that_needs_more_than_it_may_take_fails_with_a_remedy(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql, "_MEMORY", "50MB")
+    much = "SELECT count(*) FROM (SELECT DISTINCT range, hash(range) FROM range(5000000))"
+    assert ask(lake, much) == [(5_000_000,)]
+    monkeypatch.setattr(sql, "_SHARE_OF_FREE_DISK", 0)
+    with pytest.raises(LakeError, match=r"needs more than half of .* name a folder on a larger disk: TMPDIR."):
+        ask(lake, much)
+
+
+def test_without_a_folder_for_temporary_files_one_line_says_so(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/no/such/folder")
+    with pytest.raises(
+        LakeError, match=r"^There is no folder for temporary files: No such file or directory. Name one"
+    ):
+        ask(lake, "SELECT 1")
+
+
+def test_a_query_that_takes_longer_than_it_was_given_is_ended(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(OutOfTimeError, match=r"was ended. Ask for less, or give it longer: --timeout.$"):
+        sql.query(lake, [Cabs], FOR_EVER, timeout=0.1)
+    assert list(tmp_path.iterdir()) == []
+    assert sql.query(lake, [Cabs], "SELECT 1", timeout=60)[1] == [(1,)]
+
+
+def test_an_interrupt_ends_a_query_and_removes_its_folder(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def press_ctrl_c_once_it_runs() -> None:
+        while not any(tmp_path.iterdir()):
+            pass
+        signal.pthread_kill(main, signal.SIGINT)
+
+    before = threading.active_count()
+    presses = threading.Thread(target=press_ctrl_c_once_it_runs)
+    presses.start()
+    with pytest.raises(KeyboardInterrupt):
+        ask(lake, FOR_EVER)
+    presses.join()
+    assert list(tmp_path.iterdir()) == []
+    assert threading.active_count() == before

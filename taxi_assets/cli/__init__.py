@@ -8,15 +8,36 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import NoReturn
+import warnings
+from typing import Annotated, Any, NoReturn
+
+import typer
 
 from taxi_assets.cli import alerts, landing, metrics, months, tables, versions  # noqa: F401 - each declares its commands
-from taxi_assets.cli.terminal import FAILED, WRONG_USE, app, show_error
-from taxi_assets.errors import TaxiAssetsError, UsageError, error_of_the_records
+from taxi_assets.cli.terminal import FAILED, INTERRUPTED, WRONG_USE, app, say, show_error, show_warning
+from taxi_assets.errors import (
+    InterruptedByUserError,
+    TaxiAssetsError,
+    UnknownSettingWarning,
+    UsageError,
+    error_of_the_records,
+)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        say(f"taxi-assets {version('taxi-assets')}")
+        raise typer.Exit
 
 
 @app.callback()
-def cli() -> None:
+def cli(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
     """New York's taxi trips as a Delta lake: from TLC's monthly files to gold tables, with every rule a check."""
 
 
@@ -24,8 +45,16 @@ def main() -> None:
     """Run the command line; an error that is written for the user is one line and an exit status, never a stack."""
     # Imports and runs make many objects that live on; looking through them again and again takes half a second.
     gc.set_threshold(100_000, 20, 100)
+    _show_warnings_of_settings_in_a_line()
     try:
         app()
+    except SystemExit as ended:
+        # Typer's answer to an interrupt that no command has answered.
+        if ended.code == INTERRUPTED:
+            show_error("Interrupted.")
+        raise
+    except InterruptedByUserError as error:
+        _fail(error, INTERRUPTED)
     except UsageError as error:
         _fail(error, WRONG_USE)
     except TaxiAssetsError as error:
@@ -35,6 +64,18 @@ def main() -> None:
         if of_the_records is None:
             raise
         _fail(of_the_records, FAILED)
+
+
+def _show_warnings_of_settings_in_a_line() -> None:
+    show_others: Any = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *details: Any, **more: Any) -> None:
+        if issubclass(category, UnknownSettingWarning):
+            show_warning(str(message))
+        else:
+            show_others(message, category, *details, **more)
+
+    warnings.showwarning = show
 
 
 def _fail(error: TaxiAssetsError, status: int) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from taxi_assets.cli.terminal import DONE, FAILED, app, out, plain
+from taxi_assets.cli.terminal import DONE, FAILED, app, say
 from taxi_assets.errors import UsageError
 
 
@@ -28,6 +28,5 @@ def alert_test() -> None:
         )
         wrong = route.send(message)
         failed = failed or bool(wrong)
-        what = f"[red]not sent[/red]: {plain(wrong)}" if wrong else "[green]sent[/green]"
-        out.print(f"{route.name}  {what}", highlight=False)
+        say(route.name, "  ", *((("not sent", "red"), f": {wrong}") if wrong else (("sent", "green"),)))
     raise typer.Exit(FAILED if failed else DONE)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxi_assets.catalogs import CATALOGS, catalog_named, require_services
-from taxi_assets.cli.terminal import DONE, FAILED, CatalogName, Json, Months, app, err, out, plain, show_json
-from taxi_assets.errors import TaxiAssetsError, UsageError
+from taxi_assets.cli.terminal import DONE, FAILED, CatalogName, Json, Months, app, at_work, err, out, say, show_json
+from taxi_assets.errors import InterruptedByUserError, UsageError
 from taxi_assets.months import parse_months
 from taxi_assets.vocabulary import Service
 
@@ -32,6 +32,7 @@ def sample(
     ] = None,
     rows: Annotated[int, typer.Option(min=1, max=20_000_000, help="Rows a month and service.")] = 50_000,
     seed: Annotated[int, typer.Option(help="Another number, other trips.")] = 0,
+    clean: Annotated[bool, typer.Option("--clean", help="Plant only faults that no check warns of.")] = False,
     landing: Annotated[Path | None, typer.Option(help="Folder to write to, instead of the setting's landing.")] = None,
 ) -> None:
     """Write made-up months in TLC's own layout, with known faults planted, into landing.
@@ -39,8 +40,8 @@ def sample(
     Those of the catalog nyctaxi are one file of all months, in the layout of Databricks' sample.
     """
     chosen = catalog_named(catalog)
-    if service:
-        require_services(chosen, "--service is")
+    if service or clean:
+        require_services(chosen, "--service and --clean are")
     from taxi_assets.settings import Settings
 
     parsed = parse_months(months)
@@ -49,9 +50,9 @@ def sample(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder} can't be made: {error.strerror}. Name a folder: --landing FOLDER.") from error
-    with (out if out.is_terminal else err).status("Making files") as line:
-        for says in chosen.sample(folder, parsed, service or (), rows, seed, line.update):
-            out.print(says, highlight=False)
+    with at_work("Making files") as on_step:
+        for says in chosen.sample(folder, parsed, service or (), rows, seed, on_step, clean=clean):
+            say(says)
 
 
 @app.command()
@@ -85,7 +86,7 @@ def fetch(
                 if not json_:
                     _show_fetched(outcome)
     except KeyboardInterrupt:
-        raise TaxiAssetsError(
+        raise InterruptedByUserError(
             "Interrupted. Files that were done stand whole in landing; fetch again, and the others go on from here."
         ) from None
     if json_:
@@ -110,9 +111,9 @@ def _wanted(service: str, months: Sequence[str]) -> list[Wanted]:
 def _show_fetched(outcome: Fetched) -> None:
     size = "" if outcome.size is None else f"  {outcome.size / 1e6:,.1f} MB, {outcome.seconds:.1f} s"
     style = _STATE_STYLES[outcome.state]
-    out.print(f"{outcome.name}  [{style}]{outcome.state}[/]{size}", highlight=False)
+    say(outcome.name, "  ", (outcome.state, style), size)
     if outcome.says:
-        out.print(f"    [red]{plain(outcome.says)}[/red]", highlight=False)
+        say("    ", (outcome.says, "red"))
 
 
 def _local(root: str) -> str:

@@ -14,17 +14,21 @@ from taxi_assets.catalogs import CATALOGS, catalog_named, require_services
 from taxi_assets.cli.terminal import (
     DONE,
     FAILED,
+    INTERRUPTED,
+    STATUS_STYLES,
     CatalogName,
     Json,
     Months,
     app,
-    end_interrupted,
-    err,
+    at_work,
+    end_at_once,
+    line,
     out,
-    plain,
+    say,
     show,
     show_json,
-    styled_status,
+    show_warning,
+    some_of,
 )
 from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.months import Month, parse_months
@@ -32,8 +36,6 @@ from taxi_assets.vocabulary import Service
 
 if TYPE_CHECKING:
     from taxi_assets.month_reports import MonthReport
-
-_MOST_NAMED = 5
 
 
 @app.command()
@@ -68,30 +70,36 @@ def materialize(
     only = [state for state in asked if asked[state]]
     reports = []
     try:
-        with (out if out.is_terminal and not json_ else err).status("Looking into landing") as line:
+        with at_work("Looking into landing", quietly=json_) as on_step:
             planned = backfill.plan(chosen, settings, parsed, service or (), only)
-            with closing(backfill.run(chosen, settings, planned, jobs, line.update)) as ended:
+            with closing(backfill.run(chosen, settings, planned, jobs, on_step)) as ended:
                 for report in ended:
                     reports.append(report)
                     if not json_:
                         _show_month(report)
     except KeyboardInterrupt:
-        end_interrupted("Interrupted. Months that were done are stored whole; run the others again.")
+        end_at_once("Interrupted. Months that were done are stored whole; run the others again.", INTERRUPTED)
     if json_:
         in_order = sorted(reports, key=lambda report: report.month)
         show_json([dataclasses.asdict(report) for report in in_order])
     elif only and not planned:
-        out.print(f"Nothing to do: none of these months is {' or '.join(only)}.", highlight=False)
+        say(f"Nothing to do: none of these months is {' or '.join(only)}.")
+    unread = chosen.load().unread(landing_of(settings))
     if not only and all(report.state == "not in landing" for report in reports):
         raise TaxiAssetsError(
             f"None of these months has a file in {landing_of(settings).root}. "
-            f"Files are named like {chosen.file_name}{_and_not_like(chosen.load().unread(landing_of(settings)))}."
+            f"Files are named like {chosen.file_name}{f', and not as {some_of(unread)}' if unread else ''}."
         )
+    _warn_of_unread(unread, chosen.file_name)
     raise typer.Exit(FAILED if any(report.state == "failed" for report in reports) else DONE)
 
 
 @app.command()
-def checks(month: Annotated[str, typer.Argument(help="A month: 2024-01.")], json_: Json = False) -> None:
+def checks(
+    month: Annotated[str, typer.Argument(help="A month: 2024-01.")],
+    failed: Annotated[bool, typer.Option("--failed", help="Only those that failed or warned.")] = False,
+    json_: Json = False,
+) -> None:
     """Show the last result of every check of a month."""
     key = str(Month.parse(month))
     from taxi_assets.check_history import latest_results
@@ -104,20 +112,22 @@ def checks(month: Annotated[str, typer.Argument(help="A month: 2024-01.")], json
     results = latest_results(open_instance(Settings.load().dagster_home), sorted(graph.asset_check_keys), key)
     if not results:
         raise TaxiAssetsError(f"No check has run for {key}. Run the month first: {' or '.join(to_materialize(key))}")
-    show(
-        [
-            {
-                "status": result.status,
-                "table": result.table,
-                "check": result.name,
-                "rows_failing": result.rows_failing,
-                "tolerance": result.tolerance,
-                "says": result.says,
-            }
-            for result in results
-        ],
-        json_,
-    )
+    rows = [
+        {
+            "status": result.status,
+            "table": result.table,
+            "check": result.name,
+            "rows_failing": result.rows_failing,
+            "tolerance": result.tolerance,
+            "says": result.says,
+        }
+        for result in results
+    ]
+    chosen = [row for row in rows if row["status"] in {"failed", "warned"}] if failed else rows
+    if not chosen and out.is_terminal and not json_:
+        say(f"None of {len(rows)} checks of {key} failed or warned.")
+        return
+    show(chosen, json_, list(rows[0]))
 
 
 @app.command()
@@ -150,8 +160,10 @@ def status(
                 {
                     "month": str(month),
                     "service": service,
-                    "status": picture.cells[service, month].state,
-                    "checks_not_passed": picture.cells[service, month].checks_not_passed,
+                    "status": picture.cells[service, month].status,
+                    "checks_not_passed": picture.cells[service, month].warnings + picture.cells[service, month].errors,
+                    "warnings": picture.cells[service, month].warnings,
+                    "errors": picture.cells[service, month].errors,
                     "reason": picture.cells[service, month].reason,
                 }
                 for month in picture.months
@@ -159,34 +171,44 @@ def status(
             ],
             as_json=True,
         )
-        return
-    rows = [
-        {"month": str(month)} | {str(service): str(picture.cells[service, month]) for service in Service}
-        for month in picture.months
-    ]
-    show(rows, as_json=False, styled=list(Service))
-    # Into a pipe go rows, and nothing else.
-    legend = picture.states() if out.is_terminal else []
-    for state in legend:
-        out.print(f"{styled_status(state)}{' ' * (16 - len(state))}{MEANINGS[state]}", highlight=False)
-    for reason in picture.reasons() if out.is_terminal else []:
-        out.print(plain(reason), highlight=False)
+    else:
+        cells = {key: line((str(cell), STATUS_STYLES[cell.state])) for key, cell in picture.cells.items()}
+        rows = [
+            {"month": str(month)} | {str(service): cells[service, month] for service in Service}
+            for month in picture.months
+        ]
+        show(rows, as_json=False)
+        # Into a pipe go rows, and nothing else.
+        for state in picture.states() if out.is_terminal else []:
+            say((state, STATUS_STYLES[state]), " " * (16 - len(state)), MEANINGS[state])
+        for reason in picture.reasons() if out.is_terminal else []:
+            say(reason)
+    _warn_of_unread(found.files.unread, CATALOGS[0].file_name)
 
 
 def _show_month(report: MonthReport) -> None:
+    from taxi_assets.check_history import in_words
+
     style = {"done": "green", "failed": "red", "blocked": "blue", "not in landing": "dim"}[report.state]
-    counts = f"{len(report.checks)} checks, {len(report.checks_not_passed)} not passed"
+    warnings = sum(check.severity == "WARN" for check in report.checks_not_passed)
+    not_passed = in_words(len(report.checks_not_passed) - warnings, warnings)
+    ended = not_passed or ("all passed" if report.checks else "")
+    counts = ", ".join(filter(None, [f"{len(report.checks)} checks", ended]))
     ran = f"  {', '.join(report.services)}: {counts}, {report.seconds:.1f} s"
     absent = f"  ({', '.join(report.not_in_landing)}: no file in landing)" if report.not_in_landing else ""
-    out.print(f"{report.month}  [{style}]{report.state}[/]{ran if report.services else ''}{absent}", highlight=False)
+    say(report.month, "  ", (report.state, style), ran if report.services else "", absent)
     for service, reason in report.blocked.items():
-        out.print(f"    [blue]{service} is blocked[/]: {plain(reason)}", highlight=False)
+        say("    ", (f"{service} is blocked", "blue"), f": {reason}")
     for check in report.checks_not_passed:
         style = "yellow" if check.severity == "WARN" else "red"
-        out.print(f"    [{style}]{check.table} {check.name}[/]: {plain(check.says)}", highlight=False)
+        say("    ", (f"{check.table} {check.name}", style), f": {check.says}")
     for failure in report.failures:
-        out.print(f"    [red]{plain(failure)}[/red]", highlight=False)
+        say("    ", (failure, "red"))
 
 
-def _and_not_like(names: Sequence[str]) -> str:
-    return f", and not as {', '.join(names[:_MOST_NAMED])}" if names else ""
+def _warn_of_unread(unread: Sequence[str], file_name: str) -> None:
+    if unread:
+        show_warning(
+            f"Not read, as {'its name is' if len(unread) == 1 else 'their names are'} nearly, and not quite, like "
+            f"{file_name}: {some_of(unread)}. Rename what is a month's file, and move away what isn't."
+        )

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from taxi_assets.cli.terminal import Json, app, out, plain, show
-from taxi_assets.errors import LakeError, UsageError, first_line
-
-if TYPE_CHECKING:
-    import dagster as dg
-
-    from taxi_assets.contracts import Contract
+from taxi_assets.cli.tables import table_named
+from taxi_assets.cli.terminal import Json, app, say, show
+from taxi_assets.errors import LakeError, first_line
 
 Table = Annotated[str, typer.Argument(metavar="TABLE", help="A table: tlc_silver.yellow_trips.")]
 
@@ -25,12 +20,14 @@ def history(
     json_: Json = False,
 ) -> None:
     """Show a table's versions: when and by which run each was made, and which months it wrote."""
+    from taxi_assets.catalogs import partitions_of
     from taxi_assets.lake.partitions import key_of
     from taxi_assets.lake.versions import history as history_of
     from taxi_assets.places import lake_of
     from taxi_assets.settings import Settings
 
-    contract, partitions = _table_named(table)
+    contract = table_named(table)
+    partitions = partitions_of(contract)
     versions = history_of(lake_of(Settings.load(to_read=True)), contract, last)
     show(
         [
@@ -58,6 +55,7 @@ def restore(
 
     Months that then differ are recorded in Dagster as what once stored them; what depends on them shows as out of date.
     """
+    from taxi_assets.catalogs import partitions_of
     from taxi_assets.instance import open_instance
     from taxi_assets.lake.partitions import key_of
     from taxi_assets.lake.restored import record
@@ -65,7 +63,8 @@ def restore(
     from taxi_assets.places import lake_of
     from taxi_assets.settings import Settings
 
-    contract, partitions = _table_named(table)
+    contract = table_named(table)
+    partitions = partitions_of(contract)
     settings = Settings.load()
     instance = open_instance(settings.dagster_home)
     restored = restore_table(lake_of(settings), contract, version)
@@ -78,26 +77,12 @@ def restore(
             f"Dagster's records, in DAGSTER_HOME, don't say so: {first_line(error)}. Mend these, restore {name} to "
             f"version {restored.version - 1}, and then to {version} again."
         ) from error
-    out.print(f"{name} is as version {version} was; that is version {restored.version} now.", highlight=False)
+    say(f"{name} is as version {version} was; that is version {restored.version} now.")
     by_month = bool(contract.stored_as().partition)
     for says, texts in (("Put back", restored.changed), ("No longer stored", restored.gone)):
         if texts and by_month:
-            out.print(f"{says}: {plain(', '.join(key_of(partitions, one) for one in texts))}", highlight=False)
-    out.print(
+            say(f"{says}: {', '.join(key_of(partitions, one) for one in texts)}")
+    say(
         "Checks show what they found in what was there before: run the table's checks again. "
-        f"To undo this: taxi-assets restore {name} {restored.version - 1}",
-        highlight=False,
+        f"To undo this: taxi-assets restore {name} {restored.version - 1}"
     )
-
-
-def _table_named(name: str) -> tuple[type[Contract], dg.PartitionsDefinition]:
-    """Return the contract of a table, called as in SQL or by its asset key, and the partitions of its asset."""
-    from taxi_assets.catalogs import contracts, partitions_of
-
-    tables = {contract.stored_as().sql_name: contract for contract in contracts()}
-    wanted = name.replace("/", ".", 1)
-    if wanted in tables:
-        return tables[wanted], partitions_of(tables[wanted])
-    near = difflib.get_close_matches(wanted, tables, n=3)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(tables)}."
-    raise UsageError(f"There is no table '{name}'. {hint}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from taxi_assets import sql
@@ -20,15 +21,23 @@ def answer(
     measures: Sequence[str],
     by: Sequence[str] = (),
     where: str | None = None,
+    timeout: float | None = None,
 ) -> list[dict[str, Any]]:
     """Return a row per group, with the dimensions and measures under their names; see `compile_query`.
 
-    `tables` are the lake's, by their names in SQL. Raises UsageError for a question that can't be answered.
+    `tables` are the lake's, by their names in SQL, and `timeout` is in seconds. Raises UsageError for a question that
+    can't be answered, and what `sql.query` raises.
     """
+    deadline = None if timeout is None else time.monotonic() + timeout
+
+    def ask(of: Iterable[type[Contract]], statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        return sql.query(lake, of, statement, timeout=left)
+
     statement = compile_query(view, measures, by, where)
     for says, check in compile_checks(view, measures, by, where).items():
-        if sql.query(lake, tables.values(), check)[1]:
+        if ask(tables.values(), check)[1]:
             raise UsageError(says)
     needed = [tables[name] for name in dict.fromkeys([view.source, *(join.source for join in view.joins)])]
-    names, rows = sql.query(lake, needed, statement)
+    names, rows = ask(needed, statement)
     return [dict(zip(names, row, strict=True)) for row in rows]

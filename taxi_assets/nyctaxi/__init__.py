@@ -12,7 +12,13 @@ from taxi_assets.months import Month
 
 
 def _sample(
-    folder: Path, months: Sequence[Month], _: Sequence[str], rows: int, seed: int, on_step: Callable[[str], None]
+    folder: Path,
+    months: Sequence[Month],
+    _services: Sequence[str],
+    rows: int,
+    seed: int,
+    on_step: Callable[[str], None],
+    **_: bool,
 ) -> Iterator[str]:
     from taxi_assets.sample import RIDES_FILE, write_rides
 

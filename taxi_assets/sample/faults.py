@@ -36,6 +36,7 @@ class Fault:
     changes: Mapping[str, pl.Expr] = field(default_factory=dict)
     follows_original: bool = False  # it repeats the (faultless) row before it, then changes it
     also_breaks: tuple[str, ...] = ()
+    tolerated: bool = True  # at its rate no check warns of it
 
 
 def form(number: int, of: int) -> pl.Expr:
@@ -96,6 +97,7 @@ _LISTED: Final = (
         0.0001,
         "The fare is 1,000,000 USD higher.",
         {"fare_amount": pl.col("fare_amount") + 100_000_000},
+        tolerated=False,
     ),
     Fault(
         "plausible_trip_distance",
@@ -117,8 +119,9 @@ _LISTED: Final = (
             "pulocationid": pl.when(form(0, of=2)).then(270).otherwise("pulocationid"),
             "dolocationid": pl.when(form(1, of=2)).then(270).otherwise("dolocationid"),
         },
+        tolerated=False,
     ),
-    Fault("known_payment_type", 0.0005, "The payment type is 9.", {"payment_type": pl.lit(9)}),
+    Fault("known_payment_type", 0.0005, "The payment type is 9.", {"payment_type": pl.lit(9)}, tolerated=False),
     Fault("plausible_passenger_count", 0.001, "There are 96 passengers.", {"passenger_count": pl.lit(96)}),
     Fault(
         "total_is_sum_of_parts",
@@ -146,10 +149,13 @@ _LISTED: Final = (
 FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for fault in _LISTED}
 
 
-def counts_of(table: Mapping[str, Fault], rates: Mapping[str, float] | None, rows: int) -> dict[str, int]:
+def counts_of(
+    table: Mapping[str, Fault], rates: Mapping[str, float] | None, rows: int, *, clean: bool = False
+) -> dict[str, int]:
     """Return how many rows get each fault of a table, in its order: its rate, rounded, of the month's ``rows``.
 
-    A fault whose rate isn't 0 comes up at least once in 200 rows or more. Raises UsageError for an unknown fault, a
+    A fault whose rate isn't 0 comes up at least once in 200 rows or more. In a `clean` month it doesn't, and those that
+    a check warns of don't come up at all, unless told. Raises UsageError for an unknown fault, a
     rate outside 0 to 1, and more faults than rows.
     """
     told = dict(rates or {})
@@ -161,8 +167,8 @@ def counts_of(table: Mapping[str, Fault], rates: Mapping[str, float] | None, row
             raise UsageError(f"The rate of '{name}' is {rate}. A rate is a share of the rows, from 0 to 1.")
     counts: dict[str, int] = {}
     for name, fault in table.items():
-        rate = told.get(name, fault.rate)
-        at_least = 1 if rate > 0 and rows >= _SMALL_MONTH else 0
+        rate = told.get(name, 0 if clean and not fault.tolerated else fault.rate)
+        at_least = 1 if rate > 0 and rows >= _SMALL_MONTH and not clean else 0
         counts[name] = max(at_least, round(rate * rows))
     taken = sum(count * (1 + table[name].follows_original) for name, count in counts.items())
     if taken > rows:

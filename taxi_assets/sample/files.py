@@ -77,18 +77,19 @@ def write_month(
     *,
     seed: int = 0,
     faults: Mapping[str, float] | None = None,
+    clean: bool = False,
 ) -> Planted:
     """Write a month of ``rows`` trips in TLC's layout to ``folder``, in place of an earlier one, and note its faults.
 
     The same arguments give the same bytes (as long as Polars and pyarrow are the same). ``faults`` overrides the
-    share of rows that get a fault, by its name in FAULTS_OF the service. Not to be called by two processes for one
-    folder at once: the note would lose one of the months. Raises UsageError when the month, the rows or the faults make
-    no sense.
+    share of rows that get a fault, by its name in FAULTS_OF the service; of those in a ``clean`` month no check warns.
+    Not to be called by two processes for one folder at once: the note would lose one of the months. Raises UsageError
+    when the month, the rows or the faults make no sense.
     """
     if not 1 <= rows <= MOST_ROWS:
         raise UsageError(f"A sample month can't have {rows} rows, only 1 to {MOST_ROWS}.")
     schema = layout(service, month)
-    counts = counts_of(FAULTS_OF[service], faults, rows)
+    counts = counts_of(FAULTS_OF[service], faults, rows, clean=clean)
     path = folder / f"{service}_tripdata_{month}.parquet"
     folder.mkdir(parents=True, exist_ok=True)
     kind = Trips if service in METERED else ForHireTrips

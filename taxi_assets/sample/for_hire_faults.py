@@ -37,6 +37,7 @@ _NO_ZONE: Final = Fault(
         "pulocationid": pl.when(form(0, of=2)).then(270).otherwise("pulocationid"),
         "dolocationid": pl.when(form(1, of=2)).then(270).otherwise("dolocationid"),
     },
+    tolerated=False,
 )
 
 
@@ -103,6 +104,7 @@ FHVHV_FAULTS: Final[Mapping[str, Fault]] = _named(
         0.0001,
         "The fare is 10,000 USD higher.",
         {"base_passenger_fare": pl.col("base_passenger_fare") + 1_000_000},
+        tolerated=False,
     ),
     Fault(
         "plausible_driver_pay",
@@ -131,5 +133,5 @@ FHVHV_FAULTS: Final[Mapping[str, Fault]] = _named(
         "The trip's time is an hour more than that from pickup to dropoff.",
         {"trip_time": pl.col("trip_time") + HOUR},
     ),
-    Fault("known_license", 0.0002, "The licence is HV0001.", {"hvfhs_license_num": pl.lit("HV0001")}),
+    Fault("known_license", 0.0002, "The licence is HV0001.", {"hvfhs_license_num": pl.lit("HV0001")}, tolerated=False),
 )

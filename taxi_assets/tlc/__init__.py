@@ -12,7 +12,14 @@ from taxi_assets.vocabulary import Service
 
 
 def _sample(
-    folder: Path, months: Sequence[Month], services: Sequence[str], rows: int, seed: int, on_step: Callable[[str], None]
+    folder: Path,
+    months: Sequence[Month],
+    services: Sequence[str],
+    rows: int,
+    seed: int,
+    on_step: Callable[[str], None],
+    *,
+    clean: bool,
 ) -> Iterator[str]:
     from taxi_assets.sample import NOTE, refuse_to_replace, services_of, write_month
 
@@ -20,7 +27,7 @@ def _sample(
     refuse_to_replace(folder, wanted)
     for service, month in wanted:
         on_step(f"Making {rows:,} rows of {service} {month}")
-        planted = write_month(folder, service, month, rows, seed=seed)
+        planted = write_month(folder, service, month, rows, seed=seed, clean=clean)
         yield f"{planted.path}: {rows:,} rows, {sum(planted.counts.values()):,} faults planted"
     yield f"What was planted is listed in {folder / NOTE}."
 

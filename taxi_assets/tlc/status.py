@@ -19,7 +19,7 @@ from typing import Final
 
 import dagster as dg
 
-from taxi_assets.check_history import CheckState, latest_states
+from taxi_assets.check_history import CheckState, in_words, latest_states, only_warned
 from taxi_assets.contracts import Contract
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
@@ -44,8 +44,9 @@ _MONTHS_UNTIL_PUBLISHED: Final = 2
 class State(StrEnum):
     """What has become of a service's month, from the best to what isn't there."""
 
-    MATERIALIZED = "materialized"
-    CHECKS_FAILING = "checks failing"
+    OK = "ok"
+    WARNINGS = "warnings"
+    ERRORS = "errors"
     STALE = "stale"
     FAILED = "failed"
     TWO_FILES = "two files"
@@ -56,11 +57,12 @@ class State(StrEnum):
 
 
 MEANINGS: Final[Mapping[State, str]] = {
-    State.MATERIALIZED: "stored in silver, and all checks of the month's tables passed",
-    State.CHECKS_FAILING: (
-        "stored, and so many checks of its tables, or of those that services share, didn't pass: "
-        "taxi-assets checks MONTH"
+    State.OK: "stored in silver, and all checks of the month's tables passed",
+    State.WARNINGS: (
+        "stored, and so many checks of its tables, or of those that services share, warn: "
+        "taxi-assets checks --failed MONTH"
     ),
+    State.ERRORS: "stored, and so many of those checks failed as errors: taxi-assets checks --failed MONTH",
     State.STALE: (
         "stored, but from another file than landing's, or one that isn't on record, or bronze lacks it: "
         "materialize it again"
@@ -76,17 +78,48 @@ MEANINGS: Final[Mapping[State, str]] = {
     State.NOT_PUBLISHED: "not to be expected yet: TLC publishes a month about two months after its end",
 }
 
+_SYMBOLS: Final[Mapping[State, str]] = {
+    State.OK: "✓",
+    State.WARNINGS: "⚠",
+    State.ERRORS: "✗",
+    State.STALE: "↻",
+    State.FAILED: "✗",
+    State.TWO_FILES: "✗",
+    State.LANDED: "↓",
+    State.BLOCKED: "■",
+    State.NOT_IN_LANDING: "○",
+    State.NOT_PUBLISHED: "·",
+}
+_NOTHING: Final = {State.NOT_IN_LANDING, State.NOT_PUBLISHED}
+# What programs were told before warnings were told from errors.
+_FOR_PROGRAMS: Final[Mapping[State, str]] = {
+    State.OK: "materialized",
+    State.WARNINGS: "checks failing",
+    State.ERRORS: "checks failing",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The state of a service's month; of one whose checks are failing how many, of one that is blocked why."""
+    """The state of a service's month; how many of its checks warn or fail as errors, and why it is blocked."""
 
     state: State
-    checks_not_passed: int = 0
+    warnings: int = 0
+    errors: int = 0
     reason: str = ""
 
     def __str__(self) -> str:
-        return f"{self.state}: {self.checks_not_passed}" if self.checks_not_passed else str(self.state)
+        return in_words(self.errors, self.warnings) or str(self.state)
+
+    @property
+    def status(self) -> str:
+        """The state's name for programs: ``materialized``, ``checks failing``, or that of any other state."""
+        return _FOR_PROGRAMS.get(self.state, str(self.state))
+
+    @property
+    def symbol(self) -> str:
+        """One character that stands for the state."""
+        return _SYMBOLS[self.state]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +141,8 @@ class Facts:
     """What is known of some months: from a listing of landing, the Delta logs and the instance's records.
 
     `stored` is what silver holds, `in_bronze` what bronze does. `sources` is the file that a stored month came from,
-    `failed` are months whose last run did, `blocked` why some are.
+    `failed` are months whose last run did, `blocked` why some are. `warnings` and `errors` count the checks that didn't
+    pass.
     """
 
     landed: TripFiles
@@ -117,7 +151,8 @@ class Facts:
     in_bronze: Collection[ServiceMonth]
     sources: Mapping[ServiceMonth, str]
     failed: Collection[ServiceMonth]
-    checks_not_passed: Mapping[ServiceMonth, int]
+    warnings: Mapping[ServiceMonth, int]
+    errors: Mapping[ServiceMonth, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +171,11 @@ class Picture:
         """Say of each month that is blocked why."""
         return [says_blocked(key, cell.reason) for key, cell in self.cells.items() if cell.state is State.BLOCKED]
 
+    def services(self) -> list[Service]:
+        """List the services of which something is there, in whichever of the months."""
+        there = {service for (service, _), cell in self.cells.items() if cell.state not in _NOTHING}
+        return [service for service in Service if service in there]
+
 
 def cell_of(facts: Facts, service: Service, month: Month, today: date) -> Cell:
     """Say in one word what has become of a service's month; of several, the one that a person has to see to."""
@@ -151,8 +191,9 @@ def cell_of(facts: Facts, service: Service, month: Month, today: date) -> Cell:
         return Cell(State.FAILED if key in facts.failed else State.LANDED)
     if key not in facts.in_bronze or (files and facts.sources.get(key) != files[0].file.version):
         return Cell(State.STALE)
-    not_passed = facts.checks_not_passed.get(key, 0)
-    return Cell(State.CHECKS_FAILING, not_passed) if not_passed else Cell(State.MATERIALIZED)
+    warnings, errors = facts.warnings.get(key, 0), facts.errors.get(key, 0)
+    state = State.ERRORS if errors else State.WARNINGS if warnings else State.OK
+    return Cell(state, warnings, errors)
 
 
 def months_to_show(known: Iterable[Month], today: date) -> list[Month]:
@@ -171,6 +212,7 @@ def draw(found: InLanding, lake: Lake, instance: dg.DagsterInstance, months: Seq
     months = months or months_to_show((month for _, month in (*found.files.by_month, *stored)), today)
     wanted = [(service, month) for month in months for service in Service]
     states = latest_states(instance, check_keys(found.landing), [str(month) for month in months])
+    warned = only_warned(instance, states)
     facts = Facts(
         landed=found.files,
         blocked=found.blocked,
@@ -178,7 +220,8 @@ def draw(found: InLanding, lake: Lake, instance: dg.DagsterInstance, months: Seq
         in_bronze=stored_months(lake, BRONZE_TRIPS),
         sources=sources_of_silver(instance, wanted),
         failed=_failed(instance, found.landing, states),
-        checks_not_passed=_not_passed(states),
+        warnings=_count(warned),
+        errors=_count(state for state in states if state.failed and state not in warned),
     )
     return Picture(months, {(service, month): cell_of(facts, service, month, today) for service, month in wanted})
 
@@ -193,18 +236,27 @@ def stored_months(lake: Lake, tables: Mapping[Service, type[Contract]] = SILVER_
 
 
 def as_markdown(picture: Picture) -> str:
-    """Write a picture as a table with its legend."""
+    """Write a picture as a table with its legend, without services of which nothing is there."""
+    services = picture.services()
+    shown = Picture(picture.months, {key: cell for key, cell in picture.cells.items() if key[0] in services})
+    if not services:
+        return f"Nothing stands in landing, and nothing is stored, from {picture.months[0]} to {picture.months[-1]}."
     return "\n".join([
-        f"| month | {' | '.join(Service)} |",
-        f"|---|{'---|' * len(Service)}",
+        f"| month | {' | '.join(services)} |",
+        f"|---|{'---|' * len(services)}",
         *(
-            f"| {month} | {' | '.join(str(picture.cells[service, month]) for service in Service)} |"
+            f"| {month} | {' | '.join(_short(picture.cells[service, month]) for service in services)} |"
             for month in picture.months
         ),
         "",
-        *(f"- **{state}**: {MEANINGS[state]}" for state in picture.states()),
+        *(f"- {_SYMBOLS[state]} **{state}**: {MEANINGS[state]}" for state in shown.states()),
         *(f"- {reason}" for reason in picture.reasons()),
     ])  # fmt: skip
+
+
+def _short(cell: Cell) -> str:
+    """Write a cell by its symbol, and in words where there is something."""
+    return cell.symbol if cell.state in _NOTHING else f"{cell.symbol} {cell}"
 
 
 def news(instance: dg.DagsterInstance, picture: Picture) -> list[dg.AssetObservation]:
@@ -224,8 +276,8 @@ warnings.filterwarnings("ignore", category=dg.BetaWarning, message="Function `ob
     key=STATUS,
     group_name=STATUS.path[0],
     description=(
-        "A year in one picture: which months of which service have landed, are materialized, have failing checks, or "
-        "aren't there. Observe it to draw it anew; the sensor tlc_landing does so when something has changed."
+        "A year in one picture: which months of which service have landed, are sound, have checks that warn or failed, "
+        "or aren't there. Observe it to draw it anew; the sensor tlc_landing does so when something has changed."
     ),
     tags={"catalog": "tlc", "layer": "landing"},
 )
@@ -274,12 +326,10 @@ def _failed(instance: dg.DagsterInstance, landing: Landing, states: Iterable[Che
     return its_run_failed & undone
 
 
-def _not_passed(states: Iterable[CheckState]) -> Counter[ServiceMonth]:
+def _count(states: Iterable[CheckState]) -> Counter[ServiceMonth]:
+    """Count checks by service and month; one of a table that services share is each one's."""
     return Counter(
-        (service, Month.parse(state.partition_key))
-        for state in states
-        if state.failed
-        for service in _services_of(state.key.asset_key)
+        (service, Month.parse(state.partition_key)) for state in states for service in _services_of(state.key.asset_key)
     )
 
 

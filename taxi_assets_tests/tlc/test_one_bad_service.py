@@ -61,7 +61,7 @@ def trips_by_service(workspace: Workspace, table: type[Contract]) -> dict[str, i
 
 def states(workspace: Workspace) -> dict[Service, str]:
     picture = draw(InLanding.of(landing_of(workspace.settings)), workspace.lake, workspace.instance, [MONTH])
-    return {service: str(picture.cells[service, MONTH].state) for service in (Service.YELLOW, Service.GREEN)}
+    return {service: picture.cells[service, MONTH].status for service in (Service.YELLOW, Service.GREEN)}
 
 
 @pytest.fixture(params=list(BAD))

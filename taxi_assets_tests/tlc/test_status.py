@@ -21,7 +21,19 @@ from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.sensor import tlc_landing
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.tlc.status import MEANINGS, STATUS, Cell, Facts, InLanding, State, cell_of, draw, months_to_show
+from taxi_assets.tlc.status import (
+    MEANINGS,
+    STATUS,
+    Cell,
+    Facts,
+    InLanding,
+    Picture,
+    State,
+    as_markdown,
+    cell_of,
+    draw,
+    months_to_show,
+)
 from taxi_assets.tlc.trip_files import TripFiles
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, POLARS, Workspace, bronze, judged, trips
@@ -39,7 +51,8 @@ def known(
     in_bronze: bool = True,
     source: str = f"{FILE}@1",
     failed: bool = False,
-    not_passed: int = 0,
+    warnings: int = 0,
+    errors: int = 0,
     blocked: str = "",
 ) -> Facts:
     """Return the facts of green January, whose files are all in their first version."""
@@ -50,7 +63,8 @@ def known(
         in_bronze={GREEN} if stored and in_bronze else set(),
         sources={GREEN: source} if stored else {},
         failed={GREEN} if failed else set(),
-        checks_not_passed={GREEN: not_passed},
+        warnings={GREEN: warnings},
+        errors={GREEN: errors},
     )
 
 
@@ -62,23 +76,24 @@ def known(
     [
         (known(), Cell(State.NOT_IN_LANDING)),
         (known(FILE), Cell(State.LANDED)),
-        (known(FILE, stored=True), Cell(State.MATERIALIZED)),
-        (known(FILE, stored=True, not_passed=3), Cell(State.CHECKS_FAILING, 3)),
-        (known(FILE, stored=True, source=f"{FILE}@0", not_passed=3), Cell(State.STALE)),
+        (known(FILE, stored=True), Cell(State.OK)),
+        (known(FILE, stored=True, warnings=3), Cell(State.WARNINGS, 3)),
+        (known(FILE, stored=True, warnings=3, errors=1), Cell(State.ERRORS, 3, 1)),
+        (known(FILE, stored=True, source=f"{FILE}@0", warnings=3), Cell(State.STALE)),
         (known(FILE, f"again/{FILE}", stored=True, failed=True), Cell(State.TWO_FILES)),
         (known(FILE, failed=True), Cell(State.FAILED)),
-        (known(FILE, stored=True, source=f"{FILE}@0", failed=True, not_passed=3), Cell(State.FAILED)),
+        (known(FILE, stored=True, source=f"{FILE}@0", failed=True, errors=3), Cell(State.FAILED)),
         (known(FILE, stored=True, in_bronze=False), Cell(State.STALE)),
-        (known(stored=True), Cell(State.MATERIALIZED)),
-        (known(stored=True, not_passed=1), Cell(State.CHECKS_FAILING, 1)),
+        (known(stored=True), Cell(State.OK)),
+        (known(stored=True, warnings=1), Cell(State.WARNINGS, 1)),
         (known(failed=True), Cell(State.NOT_IN_LANDING)),
         (known(FILE, blocked="Bad."), Cell(State.BLOCKED, reason="Bad.")),
-        (known(FILE, stored=True, failed=True, not_passed=1, blocked="Bad."), Cell(State.BLOCKED, reason="Bad.")),
+        (known(FILE, stored=True, failed=True, warnings=1, blocked="Bad."), Cell(State.BLOCKED, reason="Bad.")),
     ],
     ids=[
-        "nothing", "a file", "stored", "checks", "another version", "two files", "a run that failed",
+        "nothing", "a file", "stored", "warnings", "an error", "another version", "two files", "a run that failed",
         "re-issued, and failed", "bronze no longer holds it", "the file of a stored month is gone",
-        "and of one whose checks fail", "and of one that never was stored", "blocked",
+        "and of one whose checks warn", "and of one that never was stored", "blocked",
         "blocked, whatever became of it before",
     ],
 )  # fmt: skip
@@ -97,7 +112,7 @@ def test_a_month_is_stale_that_silver_holds_and_bronze_doesnt(workspace: Workspa
     store(SILVER_TRIPS[Service.GREEN], judged(Service.GREEN, trips(3)).kept)
     assert state() is State.STALE
     store(BRONZE_TRIPS[Service.GREEN], bronze(Service.GREEN, trips(3)))
-    assert state() is State.MATERIALIZED
+    assert state() is State.OK
 
 
 @pytest.mark.parametrize(
@@ -173,20 +188,52 @@ def test_observing_the_asset_shows_a_row_for_each_month_and_says_what_its_words_
     everything = build_defs(workspace.settings).resolve_implicit_global_asset_job_def()
     assert everything.execute_in_process(instance=workspace.instance, asset_selection=[STATUS]).success
     header, _, *rows = [line for line in shown(workspace).splitlines() if line.startswith("|")]
-    assert [cell.strip() for cell in header.strip("|").split("|")] == ["month", *Service]
+    assert header == "| month | green |"
     assert len(rows) == 12
-    cells = dict(zip(Service, (cell.strip() for cell in rows[-1].strip("|").split("|")[1:]), strict=True))
-    assert rows[-1].startswith("| 2024-01 |")
-    assert cells == {service: "landed" if service is Service.GREEN else "not in landing" for service in Service}
-    assert f"**landed**: {MEANINGS[State.LANDED]}" in shown(workspace)
+    assert rows[-2:] == ["| 2023-12 | ○ |", "| 2024-01 | ↓ landed |"]
+    assert f"- ↓ **landed**: {MEANINGS[State.LANDED]}" in shown(workspace)
+    assert f"- ○ **not in landing**: {MEANINGS[State.NOT_IN_LANDING]}" in shown(workspace)
     assert "**stale**" not in shown(workspace)
+
+
+def test_of_services_of_which_nothing_is_there_the_picture_in_the_ui_is_silent() -> None:
+    def picture(*found: State) -> str:
+        months = [Month(2024, number + 1) for number in range(len(found))]
+        cells = {(service, month): Cell(State.NOT_IN_LANDING) for service in Service for month in months}
+        return as_markdown(Picture(months, cells | {(Service.GREEN, months[n]): Cell(s) for n, s in enumerate(found)}))
+
+    assert picture(State.NOT_PUBLISHED, State.BLOCKED).startswith("| month | green |\n|---|---|\n| 2024-01 | · |\n")
+    assert picture(State.NOT_PUBLISHED, State.NOT_IN_LANDING) == (
+        "Nothing stands in landing, and nothing is stored, from 2024-01 to 2024-02."
+    )
+
+
+def test_every_state_has_a_symbol_in_the_picture() -> None:
+    assert {Cell(state).symbol for state in State} == set("✓⚠✗↻↓■○·")
+
+
+@pytest.mark.parametrize(
+    ("cell", "words", "status"),
+    [
+        (Cell(State.OK), "ok", "materialized"),
+        (Cell(State.WARNINGS, 1), "1 warning", "checks failing"),
+        (Cell(State.WARNINGS, 3), "3 warnings", "checks failing"),
+        (Cell(State.ERRORS, 0, 1), "1 error", "checks failing"),
+        (Cell(State.ERRORS, 1, 2), "2 errors, 1 warning", "checks failing"),
+        (Cell(State.FAILED), "failed", "failed"),
+    ],
+)
+def test_warnings_and_errors_are_told_apart_by_words_and_programs_are_told_as_before(
+    cell: Cell, words: str, status: str
+) -> None:
+    assert (str(cell), cell.status) == (words, status)
 
 
 def test_the_picture_says_of_a_blocked_month_why(workspace: Workspace) -> None:
     workspace.land(Service.GREEN, trips(10))
     (workspace.landing / BLOCKED_MONTHS).write_text("green 2024-01 Fares are in cents.\ngreen 2023-11 Withdrawn.")
     tick(workspace)
-    assert "| 2024-01 | not in landing | blocked |" in shown(workspace)
+    assert "| 2024-01 | ■ blocked |" in shown(workspace)
     assert "- green 2024-01 is blocked (blocked_months.txt): Fares are in cents." in shown(workspace)
     assert "- green 2023-11 is blocked (blocked_months.txt): Withdrawn." in shown(workspace)
 
@@ -194,12 +241,12 @@ def test_the_picture_says_of_a_blocked_month_why(workspace: Workspace) -> None:
 def test_the_sensor_keeps_the_picture_up_to_date_and_writes_none_that_is_the_same(workspace: Workspace) -> None:
     workspace.land(Service.GREEN, [*trips(10), *trips(1, payment_type=42, vendor_id=1)])
     assert len(tick(workspace).asset_events) == 1
-    assert "| landed |" in shown(workspace)
+    assert "| ↓ landed |" in shown(workspace)
     assert len(tick(workspace).asset_events) == 0
     ran = workspace.run(Service.GREEN)
     assert ran.success, workspace.failures(ran)
     assert len(tick(workspace).asset_events) == 1
-    assert "| checks failing: 1 |" in shown(workspace)
+    assert "| ⚠ 1 warning |" in shown(workspace)
 
 
 def test_a_picture_that_cant_be_drawn_doesnt_keep_months_waiting(workspace: Workspace) -> None:
