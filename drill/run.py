@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Final
 
 import dagster as dg
@@ -111,7 +112,10 @@ class Night:
             missing = [part for part in parts if part not in text]
             if missing or not parts:
                 sys.exit(f"Expected a message with {', '.join(missing) or 'nothing'}; received:\n{text or 'nothing'}")
-            print("".join(f"      | {line[:140]}\n" for line in text.splitlines()), end="")
+            for line in text.splitlines():
+                print(
+                    *wrap(line, 120, initial_indent="      | ", subsequent_indent="      |   ") or ["      |"], sep="\n"
+                )
         if not messages:
             print("      | (nothing, as it should be)")
 
@@ -173,23 +177,34 @@ def play(night: Night) -> None:
     night.run(1)
     night.tick()
     print("02:00 It is issued again, and is damaged. The run fails; on call hears:")
-    night.expect((f"[error] tlc_bronze/green_trips {month}: run failed", "Cause: ", "What to do: "))
+    night.expect(("[error] ", f"/green_trips {month}: ", "Cause: ", "it was cut off", "What to do: "))
 
     night.on_call.down = True
     night.land(seed=2)
     night.run(0)
+    print("03:00 A good file is issued, and run. Just then the webhook is down, as the sensor's log says:", flush=True)
     night.tick()
-    print("03:00 A good file is issued, and run. Just then the webhook is down; on call hears:")
+    print("      On call hears:")
     night.expect()
 
     night.on_call.down = False
     night.tick()
     print("03:01 It is up again. On call hears:")
-    night.expect(("[well again] failed runs: 1, failed checks: 1", rule, "tlc_bronze/green_trips"))
+    night.expect(("[well again] failed runs: 1, failed checks: 1", rule, f"/green_trips {month} is stored after all"))
 
     night.tick()
     print("03:02 On call hears:")
     night.expect()
+
+    off = night.file.rename(night.file.with_name(night.file.name.title()))
+    night.tick()
+    print(f"03:30 Somebody renames it {off.name}. On call hears:")
+    night.expect((f"[warning] {off.name}: not read", "What to do: rename it"))
+
+    off.rename(night.file)
+    night.tick()
+    print("03:31 They see to that. On call hears:")
+    night.expect((f"[well again] {off.name}: not read", "under another name"))
 
 
 if __name__ == "__main__":

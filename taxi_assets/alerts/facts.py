@@ -71,7 +71,8 @@ class CheckFact:
 class RunFact:
     """A run that ended. `failed` names what its steps failed at: tables, `table:check`, or else the job.
 
-    `not_stored` are the other tables that it was to store and didn't, as they depend on what failed.
+    `why` has the cause of each of these where a step's is known; `causes` are all. `not_stored` are the other tables
+    that it was to store and didn't, as they depend on what failed.
     """
 
     run_id: str
@@ -85,6 +86,7 @@ class RunFact:
     checks: tuple[CheckFact, ...] = ()
     failed: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
+    why: Mapping[str, str] = field(default_factory=dict)
     will_retry: bool = False
 
     @property
@@ -202,18 +204,18 @@ def _run(instance: dg.DagsterInstance, run: dg.DagsterRun, record: Any) -> RunFa
     not_stored = {table for _, table in planned} - stored
     causes = {event.step_key: cause_of_failure(event) for event in events[dg.DagsterEventType.STEP_FAILURE]}
     ended = record.event_log_entry.get_dagster_event()
+    why: dict[str, str] = {}
     failed: set[str] = set()
     if ended.event_type is dg.DagsterEventType.RUN_FAILURE:
-        failed = {table for step, table in planned if step in causes and table in not_stored} | {
-            f"{check.table}:{check.name}"
+        why = {table: causes[step] for step, table in planned if step in causes and table in not_stored}
+        # What a table's own step found of it is part of why it failed.
+        why |= {
+            f"{check.table}:{check.name}": causes[step]
             for (step, _), check in checks.items()
-            if step in causes
-            and not check.passed
-            and check.severity is Severity.ERROR
-            and check.table not in not_stored
+            if step in causes and not check.passed and check.severity is Severity.ERROR and check.table not in why
         }
         # A run may fail without a step that does: its process is gone, or it couldn't begin.
-        failed = failed or (not_stored if not causes else set()) or {run.job_name}
+        failed = set(why) or (not_stored if not causes else set()) or {run.job_name}
     return RunFact(
         run_id=run.run_id,
         job=run.job_name,
@@ -226,6 +228,7 @@ def _run(instance: dg.DagsterInstance, run: dg.DagsterRun, record: Any) -> RunFa
         checks=tuple(checks.values()),
         failed=tuple(sorted(failed)),
         causes=tuple(dict.fromkeys(causes.values())) or (ended.message or "Dagster doesn't say why.",),
+        why=why,
         will_retry=run.tags.get(WILL_RETRY_TAG) == "true",
     )
 

@@ -15,30 +15,41 @@ import dagster as dg
 
 from taxi_assets.alerts import messages
 from taxi_assets.alerts.facts import Batch, RunFact, Severity, TickFact
-from taxi_assets.alerts.lateness import Lateness, table_of
+from taxi_assets.alerts.lateness import Lateness, services_kept, table_of
 from taxi_assets.alerts.messages import FEW, Kind, Notice, Subject
 from taxi_assets.alerts.routes import Route
+from taxi_assets.errors import UsageError
+from taxi_assets.months import Month
 from taxi_assets.tlc.trip_files import ServiceMonth
 
 LONGEST_WAIT: Final = 15 * 60.0
 """Seconds after which what belongs to a backfill is told, though more of its runs are to end."""
+QUIET: Final = 15 * 60.0
+"""Seconds without another month of a service after which what it lacks is late: it may be loaded, by whatever means."""
 LOOK_BACK: Final = 1_000
 """So many places of the event log are read again: on Postgres an event may appear after one of a later place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What has happened since the last look. `lateness` is how it is now; None: it isn't known."""
+    """What has happened since the last look. `lateness` is how it is now; None: it isn't known.
+
+    `unread` are the paths of files in landing whose names nearly are months'; None: they aren't known.
+    """
 
     now: float
     runs: Sequence[RunFact] = ()
     ticks: Sequence[TickFact] = ()
     lateness: Lateness | None = None
+    unread: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is known: how far the event log was read, what is open, and what each route is still to be sent."""
+    """What is known: how far the event log was read, what is open, and what each route is still to be sent.
+
+    `newest` is the newest month stored of each service, and since when it is; None before the first look at them.
+    """
 
     start: int
     place: int
@@ -46,6 +57,7 @@ class State:
     ticks: Mapping[str, float] = field(default_factory=dict)
     open: Mapping[Subject, Severity] = field(default_factory=dict)
     pending: Mapping[str, tuple[Notice, ...]] = field(default_factory=dict)
+    newest: Mapping[str, tuple[str, float]] | None = None
 
     @property
     def look_from(self) -> int:
@@ -84,16 +96,22 @@ def plan(facts: Facts, state: State, routes: Iterable[Route], ui: str) -> State:
     What is pending for a route that there is no longer is dropped.
     """
     told = _Told(dict(state.open), facts.now)
+    newest = state.newest
     for run in facts.runs:
         _tell_of_run(told, run, ui)
     for tick in facts.ticks:
         subject = Subject(Kind.TICK, tick.name, "", "")
         if tick.failed:
-            told.failed(subject, Severity.ERROR, messages.of_tick(tick, ui))
+            told.failed([subject], Severity.ERROR, messages.of_tick(tick, ui))
         else:
-            told.well(subject, f"The {tick.kind} {tick.name} ticks again.")
+            told.well([subject], f"The {tick.kind} {tick.name} ticks again.")
+    if facts.unread is not None:
+        _tell_of_names(told, facts.unread)
+    kept = _kept(told.open, facts.runs)
+    before = {name: _without_late(told, notices, kept) for name, notices in state.pending.items()}
     if facts.lateness is not None:
-        _tell_of_lateness(told, facts.lateness)
+        newest = _newest(facts.lateness, state.newest, facts.now)
+        _tell_of_lateness(told, facts.lateness, kept, newest)
     places = {**state.recent, **{run.run_id: run.place for run in facts.runs}}
     place = max([state.place, *(run.place for run in facts.runs)])
     after = replace(
@@ -102,10 +120,11 @@ def plan(facts: Facts, state: State, routes: Iterable[Route], ui: str) -> State:
         recent={run_id: at for run_id, at in places.items() if at > place - LOOK_BACK},
         ticks={**state.ticks, **{tick.name: tick.at for tick in facts.ticks}},
         open=told.open,
+        newest=newest,
     )
     pending = {}
     for route in routes:
-        notices = (*state.pending.get(route.name, ()), *(notice for notice in told.notices if route.takes(notice)))
+        notices = (*before.get(route.name, ()), *(notice for notice in told.notices if route.takes(notice)))
         # More than a few are told in a digest, which has no room for all that there is to say of each.
         pending[route.name] = notices if len(notices) <= FEW else tuple(replace(one, text="") for one in notices)
     return replace(after, pending={name: notices for name, notices in pending.items() if notices})
@@ -121,21 +140,24 @@ def dump(state: State) -> str:
             "ticks": state.ticks,
             "open": [[*subject, severity] for subject, severity in state.open.items()],
             "pending": {name: [notice.dump() for notice in notices] for name, notices in state.pending.items()},
+            "newest": state.newest,
         },
         separators=(",", ":"),
     )
 
 
 def load(cursor: str) -> State:
-    """Read a cursor that `dump` wrote."""
+    """Read a cursor that `dump` wrote, of former versions, too: they knew no `newest`, and joined a run's failures."""
     known: dict[str, Any] = json.loads(cursor)
+    newest = known.get("newest")
     return State(
         start=known["start"],
         place=known["place"],
         recent=known["recent"],
         ticks=known["ticks"],
-        open={Subject.load(parts[:-1]): Severity(parts[-1]) for parts in known["open"]},
+        open={one: Severity(parts[-1]) for parts in known["open"] for one in Subject.load(parts[:-1]).apart()},
         pending={name: tuple(map(Notice.load, notices)) for name, notices in known["pending"].items()},
+        newest=newest and {service: (month, since) for service, (month, since) in newest.items()},
     )
 
 
@@ -147,58 +169,126 @@ class _Told:
     now: float
     notices: list[Notice] = field(default_factory=list)
 
-    def failed(self, subject: Subject, severity: Severity, told: messages.Told, batch: Batch = ()) -> None:
-        """Tell of a failure, unless it is open; one that has become worse is told again."""
-        if self.open.get(subject) in {severity, Severity.ERROR}:
+    def failed(self, subjects: Sequence[Subject], severity: Severity, told: messages.Told, batch: Batch = ()) -> None:
+        """Tell of failures in one notice, but for those that are open; one that has become worse is told again."""
+        fresh = self.fresh(subjects, severity)
+        if not fresh:
             return
-        self.open[subject] = severity
-        self.notices.append(Notice(subject, severity, False, told.says, told.text, told.link, self.now, batch))
+        self.open.update(dict.fromkeys(fresh, severity))
+        subject = Subject.together(fresh)
+        self.notices.append(Notice(subject, severity, False, told.says, told.text, told.link, self.now, batch, told.do))
 
-    def well(self, subject: Subject, says: str, link: str = "", batch: Batch = ()) -> None:
-        """Tell that what was open is well again, as bad as it was."""
-        severity = self.open.pop(subject, None)
-        if severity is not None:
+    def fresh(self, subjects: Sequence[Subject], severity: Severity) -> list[Subject]:
+        """Return those of some failures that are to be told."""
+        return [subject for subject in subjects if self.open.get(subject) not in {severity, Severity.ERROR}]
+
+    def well(self, subjects: Sequence[Subject], says: str, link: str = "", batch: Batch = ()) -> None:
+        """Tell in one notice that those of some failures which were open are well again, as bad as the worst was."""
+        over = {subject: self.open.pop(subject) for subject in subjects if subject in self.open}
+        if over:
+            severity = Severity.ERROR if Severity.ERROR in over.values() else Severity.WARNING
             text = f"{says}\nRun: {link}" if link else says
-            self.notices.append(Notice(subject, severity, True, says, text, link, self.now, batch))
+            self.notices.append(Notice(Subject.together([*over]), severity, True, says, text, link, self.now, batch))
 
 
 def _tell_of_run(told: _Told, run: RunFact, ui: str) -> None:
     link = messages.link_of(run, ui)
     failed = run.ended is dg.DagsterEventType.RUN_FAILURE
     green = run.ended is dg.DagsterEventType.RUN_SUCCESS
+    passed = set()
     for check in run.checks:
         subject = Subject(Kind.CHECK, check.table, check.month, check.name)
         if check.passed and not green and check.table not in run.stored:
             # It held for rows that weren't published; of those that are stored it says nothing.
             continue
         if check.passed:
-            says = f"{check.name} of {check.table} holds again for {check.month}: {check.says}"
-            told.well(subject, says, link, run.batch)
+            passed.add(f"{check.table}:{check.name}")
+            told.well([subject], messages.holds_again(check), link, run.batch)
         elif not failed:
             # Those of a run that failed are told with it, in one message.
-            told.failed(subject, check.severity, messages.of_check(check, run, ui), run.batch)
+            told.failed([subject], check.severity, messages.of_check(check, run, ui), run.batch)
+    # Each by itself: what one run failed at may be mended by several, and by some that fail at something else.
+    good = {*run.stored, *passed, *([run.job] if green else [])}.difference(run.failed)
+    mended = [one for one in told.open if one.kind is Kind.RUN and one.month == run.month and one.what in good]
+    if mended:
+        told.well(mended, messages.after_all([one.what for one in mended], run), link, run.batch)
     if failed and not run.will_retry:
-        subject = Subject(Kind.RUN, ",".join(run.failed), run.month, "")
-        told.failed(subject, Severity.ERROR, messages.of_run(run, ui), run.batch)
-    if green:
-        passed = {f"{check.table}:{check.name}" for check in run.checks if check.passed}
-        good = run.stored | passed | {run.job}
-        for subject in [one for one in told.open if one.kind is Kind.RUN and one.month == run.month]:
-            if good.issuperset(subject.what.split(",")):
-                says = f"A run made {subject.what} {subject.month} after all."
-                told.well(subject, says, link, run.batch)
+        subjects = [Subject(Kind.RUN, name, run.month, "") for name in run.failed]
+        fresh = told.fresh(subjects, Severity.ERROR)
+        if fresh:
+            told.failed(fresh, Severity.ERROR, messages.of_run(run, ui, [one.what for one in fresh]), run.batch)
 
 
-def _tell_of_lateness(told: _Told, lateness: Lateness) -> None:
-    for subject in map(_lateness_of, lateness.stored):
-        told.well(subject, f"{subject.what} has {subject.month}.")
-    for subject in map(_lateness_of, lateness.blocked):
-        # It isn't there, and nobody waits for it any more: neither late nor well.
-        told.open.pop(subject, None)
-    for late in lateness.late:
-        told.failed(_lateness_of(late.service_month), Severity.WARNING, messages.of_late(late))
+def _tell_of_names(told: _Told, unread: Collection[str]) -> None:
+    for path in sorted(unread):
+        told.failed([Subject(Kind.FILE, path, "", "")], Severity.WARNING, messages.of_unread(path))
+    for subject in [one for one in told.open if one.kind is Kind.FILE and one.what not in unread]:
+        told.well([subject], messages.gone_or_renamed(subject.what))
 
 
-def _lateness_of(service_month: ServiceMonth) -> Subject:
-    service, month = service_month
-    return Subject(Kind.LATE, table_of(service), str(month), "")
+def _kept(is_open: Collection[Subject], runs: Iterable[RunFact]) -> set[ServiceMonth]:
+    """Return what isn't stored because something failed that is told of, or that Dagster does once more."""
+    kept = {(name, one.month) for one in is_open if one.kind is Kind.RUN for name in one.names}
+    # A table that services share has failing checks for the sake of those that are stored.
+    kept |= {(one.what, one.month) for one in is_open if one.kind is Kind.CHECK and len(services_kept(one.what)) == 1}
+    kept |= {(name, run.month) for run in runs if run.will_retry for name in run.failed}
+    return {(service, month) for name, text in kept for month in _months(text) for service in services_kept(name)}
+
+
+def _months(text: str) -> list[Month]:
+    try:
+        return [Month.parse(text)]
+    except UsageError:
+        # A run of something else than a month, or of none.
+        return []
+
+
+def _without_late(told: _Told, notices: tuple[Notice, ...], kept: Collection[ServiceMonth]) -> tuple[Notice, ...]:
+    """Take back what is still to be told of months as late, if by now it is known why they aren't stored."""
+    kept_in = {(table_of(service), month) for service, month in kept}
+    gone = [
+        notice
+        for notice in notices
+        if notice.subject.kind is Kind.LATE
+        and not notice.well
+        and any((notice.subject.what, month) in kept_in for month in notice.subject.months)
+    ]
+    for notice in gone:
+        told.open.pop(notice.subject, None)
+    return tuple(notice for notice in notices if notice not in gone)
+
+
+def _newest(
+    lateness: Lateness, before: Mapping[str, tuple[str, float]] | None, now: float
+) -> dict[str, tuple[str, float]]:
+    newest = {}
+    for service, month in lateness.newest().items():
+        # Before the first look nobody knows; nothing has happened for as long as is told of.
+        month_before, since = (before or {}).get(service, ("", now))
+        same = month_before == str(month)
+        newest[str(service)] = (str(month), now - QUIET if before is None else since if same else now)
+    return newest
+
+
+def _tell_of_lateness(
+    told: _Told, lateness: Lateness, kept: Collection[ServiceMonth], newest: Mapping[str, tuple[str, float]]
+) -> None:
+    stored = {(table_of(service), month) for service, month in lateness.stored}
+    blocked = {(table_of(service), month) for service, month in lateness.blocked}
+    for subject in [one for one in told.open if one.kind is Kind.LATE]:
+        left = {(subject.what, month) for month in subject.months} - blocked
+        if not left:
+            # None is there, and nobody waits for one any more: neither late nor well.
+            told.open.pop(subject)
+        elif left <= stored:
+            told.well([subject], messages.has_come(subject))
+    for late in (one.without(kept) for one in lateness.late if one.service not in lateness.loading):
+        table = table_of(late.service)
+        _, since = newest[late.service]
+        if not late.months or since + QUIET > told.now:
+            continue
+        first, last = late.months[0], late.months[-1]
+        # Those behind what is told of aren't told until it is there.
+        if not any(one.kind is Kind.LATE and one.what == table and one.months[-1] >= first for one in told.open):
+            span = str(first) if first == last else f"{first}:{last}"
+            told.failed([Subject(Kind.LATE, table, span, "")], Severity.WARNING, messages.of_late(late))

@@ -46,8 +46,12 @@ class Route:
         # Here, because whoever only loads the definitions needn't wait for it.
         import apprise  # noqa: PLC0415
 
+        from taxi_assets.alerts.answers import read_no_more_than_needed  # noqa: PLC0415
+
         asset = apprise.AppriseAsset(app_id="taxi_assets", async_mode=False, interpret_emojis=False)
         service = apprise.Apprise.instantiate(self.url, asset=asset)
+        # It loads its services when it is first asked for one.
+        read_no_more_than_needed()
         if service is None:
             return f"{variable(self.name)} is no URL that Apprise understands: see its list of services."
         if service.overflow_mode is apprise.OverflowMode.UPSTREAM:

@@ -6,13 +6,15 @@ It is stored when the tick ends: should the process die before, what was sent is
 # Without postponed annotations, which Dagster doesn't resolve for `context`.
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
 import dagster as dg
 
-from taxi_assets.alerts.facts import ended_runs, ended_ticks, going_on, last_place
-from taxi_assets.alerts.lateness import Lateness, lateness
+from taxi_assets.alerts.facts import MOST_RUNS_A_LOOK, ended_runs, ended_ticks, going_on, last_place
+from taxi_assets.alerts.lateness import lateness
+from taxi_assets.alerts.loads import Loads
 from taxi_assets.alerts.messages import messages_of
 from taxi_assets.alerts.plan import Facts, State, dump, load, plan
 from taxi_assets.alerts.routes import Alerts, refuse_unknown_groups
@@ -29,8 +31,8 @@ NO_ROUTE: Final = "No route is set, so nothing is sent: set TAXI_ALERTS__ROUTES_
     name="alerts",
     minimum_interval_seconds=60,
     description=(
-        "Sends alerts: of checks that failed, runs that failed, sensors that fail and months that are late, once each, "
-        "and once more when it is over. Begins with what happens after it was switched on."
+        "Sends alerts: of checks that failed, runs that failed, sensors that fail, months that are late and files that "
+        "aren't read, once each, and once more when it is over. Begins with what happens after it was switched on."
     ),
 )
 def alerts_sensor(
@@ -47,12 +49,14 @@ def alerts_sensor(
     gone = state.pending.keys() - {route.name for route in alerts.routes}
     if gone:
         context.log.warning("What routes that aren't set any more were still to be sent is dropped: %s", sorted(gone))
+    # Before the runs that ended and what they stored: what ends in between still counts as going on.
+    loads = Loads.of(context.instance)
     facts = Facts(
         now=time.time(),
         runs=ended_runs(context.instance, state.look_from, state.recent),
         ticks=ended_ticks(context.instance, state.ticks),
-        lateness=_lateness(context, landing, lake),
     )
+    facts = _with_landing(context, landing, lake, loads, facts)
     state, says = _send(context, alerts, plan(facts, state, alerts.routes, alerts.ui), facts.now)
     return dg.SensorResult(skip_reason=says, cursor=dump(state))
 
@@ -73,11 +77,19 @@ def _send(context: dg.SensorEvaluationContext, alerts: Alerts, state: State, now
     return state, f"{sent} messages sent; {f'waiting: {left}' if left else 'nothing is waiting'}."
 
 
-def _lateness(context: dg.SensorEvaluationContext, landing: Landing, lake: Lake) -> Lateness | None:
+def _with_landing(
+    context: dg.SensorEvaluationContext, landing: Landing, lake: Lake, loads: Loads, facts: Facts
+) -> Facts:
+    """Add what landing and the lake show, as far as they can be looked into."""
     try:
-        found, today = InLanding.of(landing), datetime.now(UTC).date()
-        return lateness(stored_months(lake), found.files, found.blocked, today)
+        found = InLanding.of(landing)
+        facts = replace(facts, unread=found.files.unread)
+        # Of runs that are still to be read some may have failed.
+        if len(facts.runs) < MOST_RUNS_A_LOOK:
+            stored, today = stored_months(lake), datetime.now(UTC).date()
+            loading = loads.going_on(found.files, stored, found.blocked)
+            facts = replace(facts, lateness=lateness(stored, found.files, found.blocked, today, loading))
     except TaxiAssetsError as error:
         # A landing that can't be listed is no reason to keep other alerts back.
         context.log.warning("Which months are late isn't known: %s", error)
-        return None
+    return facts

@@ -11,7 +11,7 @@ from taxi_assets.alerts.facts import CheckFact, RunFact, Severity, TickFact
 from taxi_assets.alerts.lateness import Late, Lateness
 from taxi_assets.alerts.plan import Facts, State, plan
 from taxi_assets.alerts.routes import Route
-from taxi_assets.months import Month
+from taxi_assets.months import Month, parse_months
 from taxi_assets.vocabulary import Service
 
 UI = "http://ui:3000"
@@ -67,13 +67,25 @@ def tick(*, failed: bool, at: float = 1.0, name: str = "tlc_landing") -> TickFac
     return TickFact(name, "sensor", at, failed, "Landing can't be listed." if failed else "")
 
 
-def lateness(*late: str, landed: bool = False, stored: Iterable[str] = (), blocked: Iterable[str] = ()) -> Lateness:
-    """Return which of green's months are late, stored and blocked."""
+def lateness(
+    *late: str,
+    landed: Iterable[str] = (),
+    stored: Iterable[str] = ("2024-01",),
+    blocked: Iterable[str] = (),
+    loading: bool = False,
+) -> Lateness:
+    """Return which of green's months are late, stored and blocked, each a month or a range, and if more are loaded."""
 
-    def months(texts: Iterable[str]) -> list[tuple[Service, Month]]:
-        return [(Service.GREEN, Month.parse(text)) for text in texts]
+    def of_green(texts: Iterable[str]) -> list[tuple[Service, Month]]:
+        return [(Service.GREEN, month) for month in parse_months(texts)]
 
-    return Lateness([Late(one, landed) for one in months(late)], months(stored), months(blocked))
+    months = parse_months(late)
+    return Lateness(
+        [Late(Service.GREEN, months, parse_months(landed))] if months else [],
+        of_green(stored),
+        of_green(blocked),
+        [Service.GREEN] if loading else [],
+    )
 
 
 def after(state: State, *happened: RunFact | TickFact, routes: Iterable[Route] = (ALL,), now: float = 0.0) -> State:

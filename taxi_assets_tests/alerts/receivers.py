@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import socketserver
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -15,9 +18,10 @@ from aiosmtpd.controller import Controller
 
 @dataclass
 class Webhook:
-    """A web server that keeps the JSON which is posted to it; it answers with `status`."""
+    """A web server that keeps the JSON which is posted to it; it answers with `status`, and with `answer`, packed."""
 
     status: int = 200
+    answer: bytes = b""
     received: list[dict[str, Any]] = field(default_factory=list)
     asked: int = 0
 
@@ -31,7 +35,9 @@ class Webhook:
                 if owner.status == 200:
                     owner.received.append(json.loads(body))
                 self.send_response(owner.status)
+                self.send_header("Content-Encoding", "gzip")
                 self.end_headers()
+                self.wfile.write(gzip.compress(owner.answer))
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -46,7 +52,11 @@ class Webhook:
 
     @property
     def url(self) -> str:
-        return f"json://127.0.0.1:{self._server.server_address[1]}/alerts"
+        return f"json://{self.address}/alerts"
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self._server.server_address[1]}"
 
     @property
     def titles(self) -> list[str]:
@@ -57,6 +67,55 @@ class Webhook:
         (message,) = self.received
         self.received.clear()
         return message
+
+
+@dataclass
+class Endless:
+    """A server whose answers don't end, until whoever asked hangs up. `sent`: the most that was taken of one."""
+
+    begins: bytes
+    goes_on: bytes
+    sent: int = 0
+
+    @classmethod
+    def of_http(cls, status: int = 200, goes_on: bytes = b"x" * 65_536, headers: str = "") -> Endless:
+        """Return one that answers with a status and a body."""
+        return cls(f"HTTP/1.1 {status} Whatever\r\n{headers}\r\n".encode(), goes_on)
+
+    def __enter__(self) -> Self:
+        owner = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                # Whoever doesn't hang up has been sent enough to see it.
+                sent = 0
+                with suppress(OSError):
+                    self.request.sendall(owner.begins)
+                    while sent < MUCH:
+                        self.request.sendall(owner.goes_on)
+                        sent += len(owner.goes_on)
+                owner.sent = max(owner.sent, sent)
+
+        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self._server.server_address[1]}"
+
+
+MUCH = 100_000_000
+"""Bytes that no receiver's answer has."""
+
+
+def much_packed() -> bytes:
+    """Return gzip's bytes, of which there are few, of much."""
+    return gzip.compress(bytes(MUCH))
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
 from taxi_assets.alerts import plan
 from taxi_assets.alerts.facts import ended_runs, last_place
-from taxi_assets.alerts.lateness import lateness
 from taxi_assets.alerts.routes import Alerts, Route
 from taxi_assets.alerts.sensor import NO_ROUTE, alerts_sensor
 from taxi_assets.definitions import build_defs
@@ -25,8 +24,6 @@ from taxi_assets.places import landing_of
 from taxi_assets.settings import Settings
 from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
-from taxi_assets.tlc.status import stored_months
-from taxi_assets.tlc.trip_files import TripFiles
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.alerts.happenings import UI, route
 from taxi_assets_tests.alerts.receivers import Mailbox, Webhook, written
@@ -78,14 +75,13 @@ class Watch:
 
 @pytest.fixture
 def watch(workspace: Workspace) -> Iterator[Watch]:
-    """A watch that has been told of a good January, and that February is late."""
+    """A watch that was switched on before there was anything, and that has seen a good January."""
     with Webhook() as webhook, Mailbox() as mailbox:
         watch = Watch(workspace, webhook, mailbox)
         watch.tick()
         assert watch.run(*trips(10)).success
         watch.tick()
-        assert webhook.titles == [f"[warning] {GREEN} 2024-02: late"]
-        webhook.received.clear()
+        assert webhook.received == []
         yield watch
 
 
@@ -132,7 +128,8 @@ def test_a_run_of_a_damaged_file_is_one_message_with_the_cause_to_each_route_and
     assert received["message"].splitlines() == written(mail, "plain").splitlines()
     lines = received["message"].splitlines()
     assert lines[1].startswith("Cause: green_tripdata_2024-01.parquet can't be used: it is not a whole Parquet file")
-    assert lines[2].startswith("Not made, as they depend on it: tlc_gold/fact_top_zones, ")
+    # Gold is made of the month as an earlier run stored it.
+    assert lines[2] == f"Not made, as they depend on it: {GREEN}, {GREEN}_quarantine"
     assert f"{UI}/runs/{failed.run_id}" in received["message"]
 
     assert not watch.workspace.run(Service.GREEN).success
@@ -222,7 +219,7 @@ def test_what_failed_before_the_sensor_was_switched_on_isnt_told(watch: Watch) -
     watch.run(*trips(10), *trips(1, **BAD_PAYMENT))
     watch.cursor = None
     watch.tick()
-    assert watch.webhook.titles == [f"[warning] {GREEN} 2024-02: late"]
+    assert watch.webhook.only()["title"].startswith(f"[warning] {GREEN} 2024-02 to ")
 
 
 def test_without_a_route_nothing_is_read_so_that_all_is_told_when_there_is_one(watch: Watch) -> None:
@@ -241,35 +238,68 @@ def test_without_a_route_nothing_is_read_so_that_all_is_told_when_there_is_one(w
     assert watch.webhook.only()["title"] == f"[warning] {GREEN} 2024-01: known_payment_type"
 
 
-def test_a_landing_that_cant_be_listed_keeps_no_other_alert_back_and_no_late_month_is_over(watch: Watch) -> None:
+def test_a_landing_that_cant_be_listed_keeps_no_other_alert_back_and_nothing_in_it_is_over(watch: Watch) -> None:
+    (watch.workspace.landing / "Green_tripdata_2024-02.parquet").touch()
+    watch.tick()
+    watch.webhook.received.clear()
     watch.run(*trips(10), *trips(1, **BAD_PAYMENT))
     shutil.move(watch.workspace.landing, watch.workspace.landing.with_name("away"))
     watch.tick()
     assert watch.webhook.only()["title"] == f"[warning] {GREEN} 2024-01: known_payment_type"
 
 
-def test_a_month_that_was_late_and_is_stored_is_told_and_the_next_one_is_late(watch: Watch) -> None:
-    february = [{**row, **{end: row[end].replace(month=2) for end in row if end.endswith("datetime")}}
-                for row in trips(10)]  # fmt: skip
-    assert watch.run(*february, month=Month(2024, 2)).success
+def block(watch: Watch, months: str) -> None:
+    (watch.workspace.landing / BLOCKED_MONTHS).write_text(f"green {months} Fares are in cents.")
+
+
+def test_what_is_late_when_the_sensor_is_switched_on_is_one_message_and_over_when_all_is_stored(watch: Watch) -> None:
+    block(watch, "2024-03:2035-12")
+    watch.cursor = None
     watch.tick()
-    assert watch.webhook.titles == [f"[warning] {GREEN} 2024-03: late", f"[well again] {GREEN} 2024-02: late"]
+    assert watch.webhook.only()["title"] == f"[warning] {GREEN} 2024-02: late"
+    watch.run(*february(), month=Month(2024, 2))
+    watch.tick()
+    assert watch.webhook.only()["title"] == f"[well again] {GREEN} 2024-02: late"
+    # What is late by now has been late for long; but months may still be stored, one after the other.
+    block(watch, "2024-04:2035-12")
+    watch.tick()
+    assert watch.webhook.received == []
 
 
-def test_a_month_is_late_two_months_after_its_end_and_services_that_store_nothing_have_none(watch: Watch) -> None:
-    def late(today: date) -> list[tuple[Service, str]]:
-        landed = TripFiles.of(landing_of(watch.workspace.settings).files())
-        found = lateness(stored_months(watch.workspace.lake), landed, (), today).late
-        return [(service, str(month)) for service, month in (one.service_month for one in found)]
-
-    assert late(date(2024, 4, 30)) == []
-    assert late(date(2024, 5, 1)) == late(date(2026, 11, 30)) == [(Service.GREEN, "2024-02")]
+def february() -> list[dict[str, Any]]:
+    return [{**row, **{end: row[end].replace(month=2) for end in row if end.endswith("datetime")}}
+            for row in trips(10)]  # fmt: skip
 
 
 def test_a_late_month_that_is_blocked_is_followed_by_the_next_one(watch: Watch) -> None:
-    (watch.workspace.landing / BLOCKED_MONTHS).write_text("green 2024-02 Fares are in cents.")
+    block(watch, "2024-02")
+    watch.cursor = None
     watch.tick()
-    assert watch.webhook.titles == [f"[warning] {GREEN} 2024-03: late"]
+    assert watch.webhook.only()["title"].startswith(f"[warning] {GREEN} 2024-03 to ")
+
+
+def test_a_month_that_is_a_page_is_told_as_such_and_not_as_late_too(watch: Watch) -> None:
+    watch.workspace.land(Service.GREEN, february(), Month(2024, 2)).write_bytes(b"<html>Sign in</html>")
+    watch.workspace.run(Service.GREEN, month=Month(2024, 2))
+    watch.tick()
+    assert "[error]" in watch.webhook.only()["title"]
+    watch.cursor = None
+    block(watch, "2024-03:2035-12")
+    state = plan.State(0, 0)
+    watch.cursor = plan.dump(state)
+    watch.tick()
+    assert [title for title in watch.webhook.titles if "late" in title] == []
+
+
+def test_a_file_whose_name_is_nearly_a_months_is_told_until_it_is_renamed(watch: Watch) -> None:
+    path = watch.workspace.landing / "Green_tripdata_2024-02.parquet"
+    path.touch()
+    watch.tick()
+    watch.tick()
+    assert watch.webhook.only()["title"] == f"[warning] {path.name}: not read"
+    path.rename(path.with_name("other.parquet"))
+    watch.tick()
+    assert watch.webhook.only()["title"] == f"[well again] {path.name}: not read"
 
 
 # Many runs

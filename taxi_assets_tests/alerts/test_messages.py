@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import dagster as dg
 import pytest
 
@@ -17,6 +19,7 @@ from taxi_assets_tests.alerts.happenings import (
     GREEN,
     UI,
     after,
+    all_sent,
     check,
     failed_run,
     lateness,
@@ -141,14 +144,69 @@ def test_a_sensor_names_itself_its_cause_and_where_its_ticks_are() -> None:
     assert f"{UI}/automation" in message.body
 
 
+IF_NOT = "if it says 'not published', TLC is late"
+LAG = "which should be stored by now: TLC publishes a month about two months after it."
+
+
 @pytest.mark.parametrize(
-    ("landed", "do"),
-    [(False, "taxi-assets fetch green 2024-02"), (True, "taxi-assets materialize --service green 2024-02")],
+    ("late", "landed", "title", "lacks", "do"),
+    [
+        ("2024-02", [], "2024-02", "2024-02", f"taxi-assets fetch green 2024-02; {IF_NOT}"),
+        ("2024-02", ["2024-02"], "2024-02", "2024-02",
+         "its file stands in landing: taxi-assets materialize --service green 2024-02"),
+        ("2024-02:2024-05", [], "2024-02 to 2024-05", "4 months, 2024-02 to 2024-05",
+         f"taxi-assets fetch green 2024-02:2024-05; {IF_NOT}"),
+        ("2024-02:2024-05", ["2024-03", "2024-05"], "2024-02 to 2024-05", "4 months, 2024-02 to 2024-05",
+         ("files of 2 stand in landing: taxi-assets materialize --service green 2024-03 2024-05. "
+          f"taxi-assets fetch green 2024-02 2024-04; {IF_NOT}")),
+    ],
+    ids=["absent", "landed", "several", "some landed"],
+)  # fmt: skip
+def test_late_months_say_how_to_come_by_them(late: str, landed: list[str], title: str, lacks: str, do: str) -> None:
+    message = sent(plan(Facts(0.0, lateness=lateness(late, landed=landed)), EMPTY, [ALL], UI))
+    assert message.title == f"[warning] {GREEN} {title}: late"
+    assert message.body.splitlines() == [f"WARNING: {GREEN} lacks {lacks}, {LAG}", f"What to do: {do}"]
+
+
+def test_a_file_whose_name_is_off_is_told_with_what_to_call_it() -> None:
+    message = sent(plan(Facts(0.0, unread=["Green_tripdata_2024-01.parquet"]), EMPTY, [ALL], UI))
+    assert message.title == "[warning] Green_tripdata_2024-01.parquet: not read"
+    off = "Its name is nearly a month's file's, or its service is unknown: it is never read."
+    assert message.body.splitlines() == [
+        f"WARNING: Green_tripdata_2024-01.parquet stands in landing. {off}",
+        "What to do: rename it, if it is a month's, as in green_tripdata_2024-01.parquet; or else move it away",
+    ]
+
+
+def test_two_services_whose_files_are_bad_are_one_message() -> None:
+    names = tuple(f"tlc_bronze/{service}_trips" for service in ("green", "yellow"))
+    failure = failed_run(failed=names, why={names[0]: "A page.", names[1]: "Cut off."}, not_stored=frozenset())
+    message = sent(after(EMPTY, failure))
+    assert message.title == "[error] tlc_bronze/green_trips, tlc_bronze/yellow_trips 2024-01: run failed"
+    assert message.body.splitlines()[:3] == [
+        "ERROR: the run of 2024-01 failed at tlc_bronze/green_trips, tlc_bronze/yellow_trips.",
+        "Cause: A page.",
+        "And: Cut off.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failed", "says"),
+    [
+        ((GREEN,), f"{GREEN} 2024-01 is stored after all."),
+        ((GREEN, f"{GREEN}_quarantine"), f"{GREEN} and {GREEN}_quarantine 2024-01 are stored after all."),
+        ((f"{GREEN}:known_zones",), f"The check known_zones of {GREEN} holds again for 2024-01."),
+        (("tlc_month",), "tlc_month 2024-01 ended well."),
+    ],
+    ids=["a table", "tables", "a check", "a job"],
 )
-def test_a_late_month_says_how_to_come_by_it(landed: bool, do: str) -> None:  # noqa: FBT001
-    message = sent(plan(Facts(0.0, lateness=lateness("2024-02", landed=landed)), EMPTY, [ALL], UI))
-    assert message.title == f"[warning] {GREEN} 2024-02: late"
-    assert do in message.body
+def test_that_a_failed_run_was_made_good_is_told_in_the_words_of_what_had_failed(
+    failed: tuple[str, ...], says: str
+) -> None:
+    passed = [check(name, passed=True) for name in ("known_zones",)]
+    state = all_sent(after(EMPTY, failed_run(failed=failed)))
+    state = after(state, run(*passed, place=2, stored=frozenset({GREEN, f"{GREEN}_quarantine"})))
+    assert sent(state).body.splitlines() == [says, "Run: http://ui:3000/runs/run-2"]
 
 
 def test_a_digest_has_the_worst_first_and_ends_after_some_lines_with_how_many_are_left() -> None:
@@ -156,7 +214,16 @@ def test_a_digest_has_the_worst_first_and_ends_after_some_lines_with_how_many_ar
     message = sent(after(EMPTY, run(*many), failed_run(place=2, month="2024-02")))
     lines = message.body.splitlines()
     assert message.title == "[error] failed runs: 1, failed checks: 40"
-    assert lines[0].startswith(f"- [error] {GREEN}: 2024-02. 2024-02: The file is damaged.")
+    assert lines[:2] == [
+        (
+            f"- [error] {GREEN} 2024-02: run failed. The file is damaged. Fetch it again. Do: what the cause says; "
+            "then taxi-assets materialize --service green 2024-02. http://ui:3000/runs/run-2"
+        ),
+        (
+            f"- [warning] {GREEN} 2024-01: check_00. 12 of 400 rows (3.000%). Do: taxi-assets checks 2024-01. "
+            "http://ui:3000/runs/run-1"
+        ),
+    ]
     assert "... and 16 more of 16 tables and checks." in lines
     assert len(message.body) < 10_000
 
@@ -166,7 +233,54 @@ def test_what_waited_among_many_is_told_in_lines_though_few_are_left() -> None:
     state = after(state, run(check(), place=2))
     ((message, notices),) = messages_of(state.due("all", {(("a", "b"),)}, 0.0), UI)
     assert len(notices) == 1
-    assert f"- [warning] {GREEN}: known_zones: 2024-01." in message.body
+    assert f"- [warning] {GREEN} 2024-01: known_zones. 12 of 400 rows (3.000%)." in message.body
+
+
+def test_a_line_of_a_digest_has_all_months_of_a_failure_the_last_cause_and_one_command_for_all() -> None:
+    months = [*(f"2024-{number:02}" for number in range(1, 7)), "2024-09"]
+    causes = [f"green_tripdata_{month}.parquet is a page. Fetch it again." for month in months]
+    failures = [
+        failed_run(place=place, month=month, causes=(cause,))
+        for place, (month, cause) in enumerate(zip(months, causes, strict=True))
+    ]
+    body = sent(after(EMPTY, *failures)).body
+    assert body.splitlines()[0] == (
+        f"- [error] {GREEN}: run failed: 7 months, 2024-01 to 2024-09. 2024-09: {causes[-1]} Do: what the cause says; "
+        "then taxi-assets materialize --service green 2024-01:2024-06 2024-09. http://ui:3000/runs/run-6"
+    )
+    other = replace(failures[0], causes=("The disk is full.",))
+    assert "Fetch it again. (2 causes in all.) Do: " in sent(after(EMPTY, other, *failures[1:])).body
+
+
+def test_a_digest_of_files_whose_names_are_off_is_one_line() -> None:
+    body = sent(plan(Facts(0.0, unread=[f"trip data {number}.csv" for number in range(200)]), EMPTY, [ALL], UI)).body
+    assert body.splitlines()[0].startswith(
+        "- [warning] 200 files: trip data 0.csv, trip data 1.csv, trip data 10.csv and 197 more: not read. "
+    )
+
+
+def test_a_digest_of_what_is_well_again_says_so_and_nothing_to_do() -> None:
+    names = [f"check_{number}" for number in range(9)]
+    state = all_sent(after(EMPTY, run(*map(check, names))))
+    message = sent(after(state, run(*(check(name, passed=True) for name in names), place=2)))
+    assert message.title == "[well again] failed checks: 9"
+    assert message.body.splitlines()[0] == (
+        f"- check_0 of {GREEN} holds again for 2024-01: 12 of 400 rows (3.000%) http://ui:3000/runs/run-2"
+    )
+    assert "Do: " not in message.body
+
+
+def test_what_is_cut_ends_with_a_word_and_says_that_it_is_cut() -> None:
+    text = "One two three four five six seven."
+    assert printable(text, 40) == text
+    assert [printable(text, longest) for longest in (33, 34, 20, 19)] == [
+        "One two three four five six…",
+        text,
+        "One two three four…",
+        "One two three four…",
+    ]
+    assert printable("x" * 50, 20) == "x" * 19 + "…"
+    assert printable("one " + " " * 50, 20) == "one …"
 
 
 HOSTILE = 'a\nb\x1b[31m\u202ereversed\r\nBcc: me@example.org <script>alert("x")</script>' + "x" * 5_000
@@ -174,9 +288,10 @@ HOSTILE = 'a\nb\x1b[31m\u202ereversed\r\nBcc: me@example.org <script>alert("x")<
 
 def test_text_from_data_is_one_line_of_bounded_length_without_control_characters() -> None:
     shown = printable(HOSTILE, 60)
-    assert len(shown) == 60
+    assert len(shown) <= 60
+    assert shown.endswith("…")
     assert shown.isprintable()
-    assert shown.startswith("a b [31m reversed Bcc: me@example.org <script>")
+    assert shown.startswith("a b [31m reversed Bcc: me@example.org")
     assert printable("plain", 60) == "plain"
 
 

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxi_assets.alerts.facts import Severity
+from taxi_assets.alerts.facts import RunFact, Severity
 from taxi_assets.alerts.lateness import Lateness
-from taxi_assets.alerts.messages import FEW, messages_of
-from taxi_assets.alerts.plan import LONGEST_WAIT, LOOK_BACK, Facts, State, dump, load, plan
+from taxi_assets.alerts.messages import FEW, Notice, messages_of
+from taxi_assets.alerts.plan import LONGEST_WAIT, LOOK_BACK, QUIET, Facts, State, dump, load, plan
+from taxi_assets.months import Month
 from taxi_assets_tests.alerts.happenings import (
     ALL,
     EMPTY,
@@ -116,6 +117,7 @@ def test_a_run_that_failed_is_one_notice_with_all_its_tables_and_its_checks_are_
     state = after(EMPTY, failed_run(check(), check("within_publish_limit"), failed=(GREEN, "tlc_silver/yellow_trips")))
     (notice,) = state.pending["all"]
     assert notice.subject.what == f"{GREEN},tlc_silver/yellow_trips"
+    assert [subject.what for subject in state.open] == [GREEN, "tlc_silver/yellow_trips"]
     for part in (GREEN, "tlc_silver/yellow_trips", "The file is damaged.", "known_zones", "within_publish_limit", GOLD):
         assert part in notice.text
 
@@ -127,12 +129,15 @@ def test_a_run_that_fails_again_at_the_same_tables_isnt_told_again_and_at_others
     assert told(after(state, failed_run(place=2, month="2024-02"))) == ["run error"]
 
 
-def test_a_failed_run_is_over_when_a_later_run_stores_all_its_tables_of_that_month() -> None:
+def all_told(state: State) -> tuple[Notice, ...]:
+    return state.pending.get("all", ())
+
+
+def test_each_table_that_a_run_failed_at_is_over_when_a_later_run_stores_it_for_that_month() -> None:
     state = all_sent(after(EMPTY, failed_run(failed=(GOLD, GREEN))))
-    assert told(after(state, run(place=2))) == []
+    assert [notice.subject.what for notice in all_told(after(state, run(place=2)))] == [GREEN]
     both = frozenset({GREEN, GOLD})
     assert told(after(state, run(place=2, stored=both, month="2024-02"))) == []
-    assert told(after(state, failed_run(place=2, stored=both, failed=("tlc_gold/other",)))) == ["run error"]
     state = after(state, run(place=2, stored=both))
     assert told(state) == ["run well"]
     assert told(after(all_sent(state), run(place=3, stored=both))) == []
@@ -142,6 +147,32 @@ def test_a_run_that_failed_at_a_check_is_over_when_the_check_passes() -> None:
     state = all_sent(after(EMPTY, failed_run(failed=(f"{GREEN}:known_zones",))))
     assert told(after(state, run(place=2))) == []
     assert told(after(state, run(check(passed=True), place=2))) == ["run well"]
+
+
+YELLOW_FILE, GREEN_FILE = "tlc_bronze/yellow_trips", "tlc_bronze/green_trips"
+
+
+def test_of_two_services_that_one_run_failed_at_each_is_over_when_it_is_stored() -> None:
+    state = all_sent(after(EMPTY, failed_run(failed=(GREEN_FILE, YELLOW_FILE))))
+    # A run of both, of which one fails again, mends the other.
+    both = failed_run(place=2, failed=(YELLOW_FILE,), stored=frozenset({GREEN_FILE}))
+    state = after(load(dump(state)), both)
+    assert [(notice.well, notice.says) for notice in all_told(state)] == [
+        (True, f"{GREEN_FILE} 2024-01 is stored after all.")
+    ]
+    state = after(all_sent(state), run(place=3, stored=frozenset({YELLOW_FILE})))
+    assert [(notice.well, notice.says) for notice in all_told(state)] == [
+        (True, f"{YELLOW_FILE} 2024-01 is stored after all.")
+    ]
+    assert state.open == {}
+
+
+def test_what_a_run_failed_at_anew_is_told_though_it_failed_also_at_what_is_open() -> None:
+    state = all_sent(after(EMPTY, failed_run(failed=(GREEN_FILE,))))
+    why = {GREEN_FILE: "Green's file is a page.", YELLOW_FILE: "Yellow's file is cut off."}
+    state = after(state, failed_run(place=2, failed=(GREEN_FILE, YELLOW_FILE), why=why))
+    (notice,) = all_told(state)
+    assert (notice.subject.what, notice.says) == (YELLOW_FILE, "Yellow's file is cut off.")
 
 
 def test_a_run_that_failed_at_no_table_is_over_when_its_job_ends_well() -> None:
@@ -155,7 +186,7 @@ def test_what_held_for_rows_that_a_failed_run_didnt_publish_says_nothing_of_thos
     state = after(state, failed_run(check(passed=True), place=2))
     assert told(state) == ["run error"]
     published = failed_run(check(passed=True), place=3, stored=frozenset({GREEN}), failed=(GOLD,))
-    assert told(after(all_sent(state), published)) == ["known_zones well", "run error"]
+    assert told(after(all_sent(state), published)) == ["known_zones well", "run well", "run error"]
 
 
 def test_nor_does_what_held_for_rows_that_a_cancelled_run_didnt_publish() -> None:
@@ -170,7 +201,7 @@ def test_a_run_that_dagster_will_retry_has_not_failed_yet() -> None:
     assert told(after(state, failed_run(place=2))) == ["run error"]
 
 
-# Sensors, and months that are late
+# Sensors
 
 
 def test_a_sensor_that_fails_tick_after_tick_is_told_once_and_once_more_when_it_ticks() -> None:
@@ -183,26 +214,72 @@ def test_a_sensor_that_fails_tick_after_tick_is_told_once_and_once_more_when_it_
     assert state.ticks == {"tlc_landing": 5.0}
 
 
-def looked(state: State, found: Lateness | None) -> State:
-    """Return what is known after a look at what is late."""
-    return plan(Facts(0.0, lateness=found), state, [ALL], UI)
+# Names that nearly are months'
+
+
+def named(state: State, *paths: str) -> State:
+    """Return what is known after a look at the names in landing."""
+    return plan(Facts(0.0, unread=paths), state, [ALL], UI)
+
+
+def test_a_file_whose_name_is_nearly_a_months_is_told_once_until_it_is_gone_or_renamed() -> None:
+    state = named(EMPTY, "Yellow_tripdata_2024-01.parquet")
+    assert told(state) == ["file warning"]
+    state = named(all_sent(state), "Yellow_tripdata_2024-01.parquet", "a/trip data, 2.csv")
+    assert told(state) == ["file warning"]
+    state = named(load(dump(all_sent(state))), "a/trip data, 2.csv")
+    assert told(state) == ["file well"]
+    assert told(plan(Facts(0.0), all_sent(state), [ALL], UI)) == []
+    assert told(named(all_sent(state))) == ["file well"]
+
+
+def test_a_file_concerns_no_group_and_so_is_for_all_routes() -> None:
+    gold = route("gold", groups=["tlc_gold"])
+    state = plan(Facts(0.0, unread=["a,b/trip data.csv"]), EMPTY, [gold], UI)
+    assert told(state, "gold") == ["file warning"]
+
+
+# Months that are late
+
+
+def looked(state: State, found: Lateness | None, *happened: RunFact, now: float = 0.0) -> State:
+    """Return what is known after a look at what is late, and at some runs."""
+    return plan(Facts(now, happened, lateness=found), state, [ALL], UI)
+
+
+def test_what_is_late_when_alerts_are_switched_on_is_told_at_once_and_never_month_by_month() -> None:
+    state = looked(EMPTY, lateness("2024-02:2024-06"))
+    (notice,) = state.pending["all"]
+    assert notice.subject.month == "2024-02:2024-06"
+    state = all_sent(state)
+    for now, (newest, first) in enumerate(pairwise(f"2024-{number:02}" for number in range(2, 7)), start=1):
+        stored = [f"2024-01:{newest}"]
+        state = looked(load(dump(state)), lateness(f"{first}:2024-06", stored=stored), now=now * 10 * QUIET)
+        assert told(state) == []
+    state = looked(state, lateness(stored=["2024-01:2024-06"]), now=99 * QUIET)
+    assert [(notice.well, notice.says) for notice in state.pending["all"]] == [
+        (True, f"{GREEN} has all that was late of 2024-02 to 2024-06.")
+    ]
 
 
 def test_a_late_month_is_told_once_until_it_is_stored_and_then_the_next_one() -> None:
     state = looked(EMPTY, lateness("2024-02"))
     assert told(state) == ["late warning"]
-    state = looked(all_sent(state), lateness("2024-02", landed=True))
+    state = looked(all_sent(state), lateness("2024-02:2024-03", landed=["2024-02"]))
     assert told(state) == []
-    state = looked(state, lateness("2024-03", stored=["2024-02"]))
-    assert told(state) == ["late well", "late warning"]
-    assert told(looked(all_sent(state), lateness(stored=["2024-02", "2024-03"]))) == ["late well"]
+    state = looked(state, lateness("2024-03", stored=["2024-01:2024-02"]))
+    assert told(state) == ["late well"]
+    state = looked(all_sent(state), lateness("2024-03", stored=["2024-01:2024-02"]), now=QUIET)
+    assert told(state) == ["late warning"]
+    assert told(looked(all_sent(state), lateness(stored=["2024-01:2024-03"]))) == ["late well"]
 
 
 def test_a_late_month_isnt_over_because_a_later_one_is_stored() -> None:
     state = all_sent(looked(EMPTY, lateness("2024-02")))
-    state = looked(state, lateness("2024-04", stored=["2024-03"]))
+    state = looked(state, lateness("2024-04", stored=["2024-01", "2024-03"]), now=1.0)
+    state = looked(state, lateness("2024-04", stored=["2024-01", "2024-03"]), now=1.0 + QUIET)
     assert told(state) == ["late warning"]
-    state = looked(all_sent(state), lateness("2024-04", stored=["2024-02", "2024-03"]))
+    state = looked(all_sent(state), lateness("2024-04", stored=["2024-01:2024-03"]))
     assert [(notice.well, notice.says) for notice in state.pending["all"]] == [(True, f"{GREEN} has 2024-02.")]
 
 
@@ -210,14 +287,67 @@ def test_a_late_month_that_is_blocked_isnt_told_to_be_there_and_is_told_anew_onc
     state = all_sent(looked(EMPTY, lateness("2024-02")))
     state = looked(state, lateness(blocked=["2024-02"]))
     assert told(state) == []
-    assert told(looked(state, lateness(stored=["2024-02"]))) == []
+    assert told(looked(state, lateness(stored=["2024-01:2024-02"]))) == []
     assert told(looked(state, lateness("2024-02"))) == ["late warning"]
 
 
 def test_while_it_isnt_known_what_is_late_nothing_is_over() -> None:
     state = looked(all_sent(looked(EMPTY, lateness("2024-02"))), None)
     assert told(state) == []
-    assert told(looked(state, lateness(stored=["2024-02"]))) == ["late well"]
+    assert told(looked(state, lateness(stored=["2024-01:2024-02"]))) == ["late well"]
+
+
+def test_while_more_of_a_service_is_loaded_nothing_of_it_is_late_however_many_looks_there_are() -> None:
+    state = looked(EMPTY, lateness(stored=[]))
+    newest = [f"{year}-{number:02}" for year in range(2009, 2025) for number in range(4, 13, 4)]
+    for now, month in enumerate(newest):
+        found = lateness(f"{Month.parse(month).next()}:2025-01", stored=[f"2009-01:{month}"], loading=True)
+        # Again when nothing more has been stored for long: a month may take an hour.
+        state = looked(load(dump(state)), found, now=now * 10 * QUIET)
+        state = looked(load(dump(state)), found, now=(now * 10 + 5) * QUIET)
+        assert told(state) == []
+    found = lateness("2025-01", stored=["2009-01:2024-12"])
+    assert told(looked(state, found, now=9_999 * QUIET)) == ["late warning"]
+
+
+def test_nor_is_anything_late_until_nothing_more_has_been_stored_for_a_while() -> None:
+    state = looked(EMPTY, lateness(stored=[]))
+    for now, month in enumerate(["2024-01", "2024-02", "2024-03"]):
+        state = looked(state, lateness("2024-04", stored=[f"2024-01:{month}"]), now=now * (QUIET - 1))
+        assert told(state) == []
+    found = lateness("2024-04", stored=["2024-01:2024-03"])
+    assert told(looked(state, found, now=3 * (QUIET - 1))) == []
+    assert told(looked(state, found, now=3 * QUIET)) == ["late warning"]
+
+
+@pytest.mark.parametrize(
+    "failed", ["tlc_bronze/green_trips", f"{GREEN}:rows_accounted_for", "tlc_bronze/zones", "tlc_month"]
+)
+def test_a_month_whose_run_failed_isnt_late_and_those_after_it_are(failed: str) -> None:
+    failure = failed_run(failed=(failed,), month="2024-02")
+    state = looked(EMPTY, lateness("2024-02", landed=["2024-02"]), failure)
+    assert told(state) == ["run error"]
+    state = looked(all_sent(state), lateness("2024-02:2024-03", landed=["2024-02"]))
+    assert told(state) == ["late warning"]
+    assert state.pending["all"][0].subject.month == "2024-03"
+
+
+def test_a_month_with_a_failure_of_another_service_or_of_gold_is_late_all_the_same() -> None:
+    for failed in ("tlc_bronze/yellow_trips", GOLD):
+        state = looked(EMPTY, lateness("2024-02"), failed_run(failed=(failed,), month="2024-02"))
+        assert told(state) == ["run error", "late warning"]
+
+
+def test_a_month_whose_check_is_open_or_whose_run_is_done_once_more_isnt_late() -> None:
+    assert told(looked(EMPTY, lateness("2024-02"), run(check(month="2024-02")))) == ["known_zones warning"]
+    again = failed_run(month="2024-02", will_retry=True)
+    assert told(looked(EMPTY, lateness("2024-02"), again)) == []
+
+
+def test_a_late_month_that_couldnt_be_told_is_taken_back_once_its_run_has_failed() -> None:
+    state = looked(EMPTY, lateness("2024-02"))
+    state = looked(state, lateness("2024-02", landed=["2024-02"]), failed_run(month="2024-02"))
+    assert told(state) == ["run error"]
 
 
 # Routes
@@ -314,7 +444,28 @@ def test_the_cursor_of_three_hundred_open_failures_is_small() -> None:
 def test_a_cursor_is_read_as_it_was_written() -> None:
     routes = [ALL, route("errors", "error")]
     state = after(EMPTY, run(check(), batch=BACKFILL), failed_run(place=2), tick(failed=True), routes=routes, now=5.5)
+    state = plan(Facts(6.5, lateness=lateness("2024-02"), unread=["trip data"]), state, routes, UI)
     assert load(dump(state)) == state
+
+
+OF_FORMER_VERSION = """{"start":1,"place":5,"recent":{"run-5":5},"ticks":{"tlc_landing":1.5},"open":[
+    ["run","tlc_silver/green_trips,tlc_silver/green_trips_quarantine","2024-01","","error"],
+    ["late","tlc_silver/green_trips","2024-02","","warning"],
+    ["check","tlc_silver/green_trips","2024-01","known_zones","warning"]],
+    "pending":{"all":[[["run","tlc_silver/green_trips,tlc_silver/green_trips_quarantine","2024-01",""],"error",false,
+    "It says why.","","http://ui:3000/runs/run-5",5.0,[["dagster/backfill","abc"]]]]}}"""
+
+
+def test_a_cursor_of_a_former_version_goes_on() -> None:
+    state = load(OF_FORMER_VERSION)
+    ((message, _),) = messages_of(state.due("all", (), 0.0), UI)
+    assert "It says why." in message.body
+    state = all_sent(state)
+    assert told(looked(state, lateness("2024-02:2024-06"))) == []
+    both = frozenset({GREEN, f"{GREEN}_quarantine"})
+    state = after(state, run(check(passed=True), place=6, stored=both))
+    assert told(state) == ["known_zones well", "run well"]
+    assert told(looked(all_sent(state), lateness(stored=["2024-01:2024-02"]))) == ["late well"]
 
 
 def test_runs_that_were_read_are_known_as_long_as_their_place_is_read_again() -> None:

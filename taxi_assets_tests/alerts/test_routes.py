@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
+from apprise.plugins.discord import NotifyDiscord
+from apprise.plugins.google_chat import NotifyGoogleChat
+from apprise.plugins.slack import NotifySlack
 
-from taxi_assets.alerts.messages import Message
-from taxi_assets.alerts.routes import Alerts, refuse_unknown_groups
+from taxi_assets.alerts.messages import Message, messages_of
+from taxi_assets.alerts.plan import Facts, plan
+from taxi_assets.alerts.routes import Alerts, Route, refuse_unknown_groups
 from taxi_assets.catalogs import groups
 from taxi_assets.errors import UsageError
-from taxi_assets_tests.alerts.happenings import UI, route
+from taxi_assets_tests.alerts.happenings import EMPTY, UI, after, check, failed_run, route, run, tick
 from taxi_assets_tests.alerts.receivers import Mailbox, Webhook, written
 
 pytestmark = pytest.mark.fast
@@ -74,6 +81,69 @@ def test_where_html_is_wanted_text_is_escaped(webhook: Webhook, mailbox: Mailbox
 def test_where_markdown_is_wanted_text_is_escaped(webhook: Webhook) -> None:
     assert route(url=f"{webhook.url}?format=markdown").send(MESSAGE) == ""
     assert r"\*starred\* \`code\`" in webhook.only()["message"]
+
+
+HOSTILE = (
+    "@everyone @here <@&123456789> <@U024BE7LH> <!channel> <!subteam^SAZ94GDB8> <users/all> @all @channel @room "
+    "https://evil.example/a http://127.0.0.1:3000/graphql [ours](https://evil.example) [ours](//evil.example) "
+    "![i](evil.example) <https://evil.example|The run> www.evil.example mailto:me@evil.example"
+)
+SERVICES = {
+    "discord://123456789012345678/aBcDeFgHiJkLmNoPqRsTuVwXyZ": (NotifyDiscord, "notify_url", "{}"),
+    "discord://123456789012345678/aBcDeFgHiJkLmNoPqRsTuVwXyZ?format=markdown": (NotifyDiscord, "notify_url", "{}"),
+    "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ": (NotifySlack, "webhook_url", "{}"),
+    "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ?format=markdown": (NotifySlack, "webhook_url", "{}"),
+    "gchat://workspace/key/token": (NotifyGoogleChat, "notify_url", "{}/{{workspace}}"),
+}
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Yield all texts within what was received."""
+    if isinstance(value, str):
+        yield value
+    else:
+        for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            yield from strings(one)
+
+
+def sent_of_hostile_data(webhook: Webhook, destination: Route) -> str:
+    """Send alerts in full and as a digest, with what data holds wherever it may stand, and return what is received."""
+    hostile = check(says=HOSTILE, figures={}, examples=({HOSTILE: HOSTILE},), month=HOSTILE[:40])
+    failure = failed_run(hostile, place=2, causes=(HOSTILE,), month=HOSTILE[40:80])
+    well = run(replace(hostile, passed=True), place=3)
+    first = after(EMPTY, run(hostile), failure, replace(tick(failed=True), says=HOSTILE), routes=[destination])
+    first = plan(Facts(0.0, [well], unread=[HOSTILE]), first, [destination], UI)
+    digest = plan(Facts(0.0, unread=[f"{number}{HOSTILE}" for number in range(9)]), first, [destination], UI)
+    for state in (first, digest):
+        for message, _ in messages_of(state.due(destination.name, (), 0.0), UI):
+            assert destination.send(message) == ""
+    received = "\n".join(text for message in webhook.received for text in strings(message))
+    webhook.received.clear()
+    return received
+
+
+@pytest.mark.parametrize("url", SERVICES)
+def test_what_data_holds_mentions_nobody_and_leads_nowhere_at_services_that_act_on_it(
+    url: str, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, where, path = SERVICES[url]
+    webhook.answer = b"ok"
+    monkeypatch.setattr(service, where, path.format(f"http://{webhook.address}"))
+    monkeypatch.setattr(service, "request_rate_per_sec", 0)
+    received = sent_of_hostile_data(webhook, route(url=url))
+    assert UI in received
+    assert "everyone" in received
+    links = re.findall(r"\w+:/+[^\s|>)]*", received)
+    assert {link for link in links if not link.startswith((UI, "https://github.com/caronc/apprise"))} == set()
+    assert not re.search(r"@\w|(?<!\[)<[@!#u]|\]\(|www\.|mailto:", received), received
+    assert '"parse": ["everyone"]' not in received
+
+
+@pytest.mark.parametrize("options", ["", "?format=markdown", "?format=html"])
+def test_nor_does_it_in_text_markdown_or_html(options: str, webhook: Webhook) -> None:
+    received = sent_of_hostile_data(webhook, route(url=webhook.url + options))
+    assert {link for link in re.findall(r"\w+:/+[^\s|>)<]*", received) if not link.startswith(UI)} == set()
+    assert not re.search(r"@\w|<(?!br/>|\\?\])|(?<!\\)\]\(|www\.|mailto:", received), received
 
 
 def test_a_server_that_refuses_is_told_by_its_answer(webhook: Webhook) -> None:
