@@ -99,6 +99,7 @@ RULES: Final = (
     "known_zones",
     "known_payment_type",
     "plausible_passenger_count",
+    "total_amount_present",
     "total_is_sum_of_parts",
     "plausible_speed",
     "not_reversed",
@@ -197,6 +198,7 @@ def rules_of_a_row(month: date, zones: pl.DataFrame) -> dict[str, pl.Expr]:
         "known_zones": pl.col("pickup_location_id").is_in(known) & pl.col("dropoff_location_id").is_in(known),
         "known_payment_type": pl.col("payment_type").is_in(list(PAYMENT_TYPES)),
         "plausible_passenger_count": pl.col("passenger_count").is_between(1, 6),
+        "total_amount_present": total.is_not_null(),
         "total_is_sum_of_parts": (total - pl.sum_horizontal(PARTS_OF_TOTAL)).abs() < 0.005,
         "plausible_speed": distance * 3600 <= pl.when(seconds > 0).then(seconds) * 100,
         "times_exist": ~(in_missing_hour(pickup) | in_missing_hour(dropoff)),
@@ -308,13 +310,18 @@ def dim_payment(trips: pl.LazyFrame, month: date) -> pl.DataFrame:
 # Gold
 
 
+def sum_of(amount: pl.Expr) -> pl.Expr:
+    """A sum that is null where there is no value, which Polars makes 0."""
+    return pl.when(amount.count() > 0).then(amount.sum())
+
+
 def average(amount: str) -> pl.Expr:
-    cents = (pl.col(amount).sum() * 100).cast(pl.Int64)
+    cents = (sum_of(pl.col(amount)) * 100).cast(pl.Int64)
     return rounded_ratio(cents, pl.len().cast(pl.Int64) * 100, 10, 2)
 
 
 def revenue() -> pl.Expr:
-    return total.sum().cast(pl.Decimal(18, 2)).alias("total_revenue")
+    return sum_of(total).cast(pl.Decimal(18, 2)).alias("total_revenue")
 
 
 def gold_tables(trips: pl.LazyFrame, month: date) -> dict[str, pl.LazyFrame]:

@@ -165,6 +165,7 @@ def warning_rules(known_zones: Iterable[int]) -> dict[str, str]:
         "known_zones": f"pickup_location_id IN {known} AND dropoff_location_id IN {known}",
         "known_payment_type": f"payment_type IN {listed(PAYMENT_TYPES)}",
         "plausible_passenger_count": "passenger_count BETWEEN 1 AND 6",
+        "total_amount_present": "total_amount IS NOT NULL",
         "total_is_sum_of_parts": f"abs(total_amount - ({sum_of_parts})) < 0.005D",
         "plausible_speed": "trip_distance * 3600 <= IF(seconds > 0, seconds, NULL) * 100",
         "not_reversed": "NOT is_reversed",
@@ -266,7 +267,7 @@ def unlisted(trips: DataFrame, zones: Iterable[int]) -> tuple[set[int], set[int]
 
 def cents(amount: str) -> str:
     """Decimals summed as whole numbers: beyond 18 digits, as Spark sums decimals, each is an object."""
-    return f"coalesce(sum(CAST({amount} * 100 AS long)), 0)"
+    return f"sum(CAST({amount} * 100 AS long))"
 
 
 def average(amount: str) -> str:
@@ -274,6 +275,7 @@ def average(amount: str) -> str:
 
 
 REVENUE: Final = f"CAST(CAST({cents('total_amount')} AS decimal(18, 0)) / 100 AS decimal(18, 2)) AS total_revenue"
+REVENUE_RANK: Final = "IF(total_revenue IS NULL, NULL, rank() OVER (ORDER BY total_revenue DESC NULLS LAST))"
 
 
 def gold_tables(trips: DataFrame, month: date) -> dict[str, DataFrame]:
@@ -292,7 +294,7 @@ def gold_tables(trips: DataFrame, month: date) -> dict[str, DataFrame]:
     by_zone = (
         trips.groupBy("pickup_location_id", F.expr("pickup_borough AS borough"), F.expr("pickup_zone AS zone"))
         .agg(F.expr("count(*) AS trip_count"), F.expr(REVENUE), F.expr(average("fare_amount") + " AS avg_fare"))
-        .withColumn("revenue_rank", F.expr("rank() OVER (ORDER BY total_revenue DESC)"))
+        .withColumn("revenue_rank", F.expr(REVENUE_RANK))
         .sortWithinPartitions("revenue_rank", "pickup_location_id")
     )
     first_fare = cents("IF(is_repeat, NULL, fare_amount)")

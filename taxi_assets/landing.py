@@ -11,6 +11,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -30,6 +31,9 @@ class LandedFile:
     path: str
     size: int
     identity: str
+    # Not compared: a bucket's identity says whether it is the same file.
+    modified: datetime | None = field(default=None, compare=False)
+    """When it was last written, by its store; None where that isn't known."""
 
     @property
     def name(self) -> str:
@@ -52,11 +56,15 @@ class LandedFile:
 
 @dataclass(frozen=True)
 class Landing:
-    """A landing folder or bucket. `root` is a local path or a URL (s3://, az://, gs://) without a slash at its end."""
+    """A landing folder or bucket. `root` is a local path or a URL (s3://, az://, gs://) without a slash at its end.
+
+    A file that was last written less than `settle_seconds` ago may still be on its way.
+    """
 
     root: str
     # Not shown: they may hold secrets.
     storage_options: Mapping[str, str] = field(repr=False)
+    settle_seconds: int = 0
 
     @property
     def store(self) -> ObjectStore:
@@ -82,6 +90,7 @@ class Landing:
                     path=_readable(file["path"]),
                     size=file["size"],
                     identity=(file["e_tag"] or f"{file['size']}-{file['last_modified'].isoformat()}").strip('"'),
+                    modified=file.get("last_modified"),
                 )
                 for file in found
             ),
@@ -91,6 +100,13 @@ class Landing:
     def uri(self, file: LandedFile) -> str:
         """Return where a file stands, for a reader that opens it itself."""
         return f"{self.root}/{file.path}"
+
+    def settles_at(self, file: LandedFile) -> datetime | None:
+        """Return when a file will have stood still for long enough to be all there is; None if it has."""
+        if file.modified is None or not self.settle_seconds:
+            return None
+        settled = file.modified + timedelta(seconds=self.settle_seconds)
+        return settled if settled > datetime.now(UTC) else None
 
     def fingerprint(self, file: LandedFile) -> str:
         """Return a file's SHA-256: the same for the same bytes, whatever its name and date."""

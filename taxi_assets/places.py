@@ -19,7 +19,9 @@ def lake_of(settings: Settings) -> Lake:
 
 def landing_of(settings: Settings) -> Landing:
     """Return the landing that the settings name."""
-    return Landing(settings.landing_root, object_store_options(settings.landing_storage))
+    return Landing(
+        settings.landing_root, object_store_options(settings.landing_storage), settle_seconds=settings.settle_seconds
+    )
 
 
 def maintenance_of(settings: Settings) -> MaintenancePolicy:

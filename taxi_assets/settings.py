@@ -38,6 +38,7 @@ _PROVIDERS: Final[Mapping[str, type[Config]]] = {
 Storage = Annotated[LocalConfig | S3Config | AzureConfig | GcsConfig, Field(discriminator="provider")]
 
 
+DAY_IN_SECONDS: Final = 24 * 60 * 60
 LEAST_RETENTION_HOURS: Final = 24
 """How long a run or a query may take: a month of the largest service takes minutes, on Spark perhaps an hour."""
 
@@ -136,7 +137,10 @@ class MaintenanceSettings(BaseModel):
 
 
 class Settings(BaseSettings):
-    """Where files arrive, where tables stand, and what computes. Relative paths are below the current folder."""
+    """Where files arrive, where tables stand, and what computes. Relative paths are below the current folder.
+
+    A file that looks cut off is refused until it has stood still for `settle_seconds`: see docs/adr/0014.
+    """
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_nested_delimiter="__", env_file=_FILE, env_file_encoding="utf-8", extra="ignore"
@@ -144,6 +148,7 @@ class Settings(BaseSettings):
 
     landing_root: str = Field(default="data/landing", min_length=1)
     landing_storage: Storage = Field(default=LocalConfig(), repr=False)
+    settle_seconds: int = Field(default=DAY_IN_SECONDS, ge=0, le=365 * DAY_IN_SECONDS)
     lake_root: str = Field(default="data/lake", min_length=1)
     lake_storage: Storage = Field(default=LocalConfig(), repr=False)
     engine: Literal["polars", "spark"] = "polars"

@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -34,8 +36,9 @@ _LINE: Final = "\nline of the file"
 _REQUEST: Final = 4 * 1024 * 1024
 # Small, as Polars has several of them in work: with 4 MiB a month took 120 MB more.
 _BLOCK: Final = 1024 * 1024
-# What a line may have at most, as it must be held whole: a row of a table has a few hundred bytes.
-_LONGEST_LINE: Final = 4 * 1024 * 1024
+LONGEST_LINE: Final = 4 * 1024 * 1024
+"""What a line may have at most, as it must be held whole: a row of a table has a few hundred bytes."""
+_BLOCKS_OF_A_LINE: Final = LONGEST_LINE // _BLOCK + 1
 # Those of bytes.strip(): text.strip() takes more, and of a line of those a row is made.
 _BLANKS: Final = " \t\n\r\x0b\x0c"
 _FIELD: Final = r'\s*"(?:[^"]|"")*"[^,]*|[^,]*'
@@ -56,8 +59,8 @@ def blocks(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator[byte
         text = rest + (block.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in block else block)
         end = text.rfind(b"\n") + 1
         rest = text[end:]
-        if len(rest) > _LONGEST_LINE:
-            raise file.unusable(f"it holds a line of more than {_LONGEST_LINE:,} bytes; it isn't CSV, or is damaged")
+        if len(rest) > LONGEST_LINE:
+            raise file.unusable(f"it holds a line of more than {LONGEST_LINE:,} bytes; it isn't CSV, or is damaged")
         if end:
             yield text[:end]
     if rest:
@@ -76,6 +79,49 @@ def head(landing: Landing, file: LandedFile, *, zipped: bool) -> list[str]:
     return list(islice((line for batch in batches for line in batch), 2))
 
 
+def last_line(landing: Landing, file: LandedFile, *, zipped: bool) -> tuple[str, bool]:
+    """Return the last line that isn't blank, and whether it has an end; of one that is too long, some of its end.
+
+    Of a plain file just the end is read; one that is zipped is unzipped once more.
+    """
+    data = (
+        b"".join(deque(_raw_blocks(landing, file, zipped=True), _BLOCKS_OF_A_LINE)) if zipped else _end(landing, file)
+    )
+    text, line = _up_to_last_line(data)
+    return _decoded(line), any(mark in data[len(text) :] for mark in (b"\n", b"\r"))
+
+
+def _end(landing: Landing, file: LandedFile) -> bytes:
+    """Read so much of a plain file's end that its last line that isn't blank is in it, if it can be one."""
+    length = 64 * 1024
+    while True:
+        start = max(0, file.size - length)
+        with _named_errors(file):
+            data = bytes(obstore.get_range(landing.store, file.path, start=start, end=file.size))
+        text, line = _up_to_last_line(data)
+        if len(line) < len(text) or start == 0 or length > LONGEST_LINE:
+            return data
+        length *= 8
+
+
+def _up_to_last_line(data: bytes) -> tuple[bytes, bytes]:
+    """Return the bytes up to the end of the last line that isn't blank, and that line."""
+    text = data.rstrip(_BLANKS.encode())
+    return text, text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
+
+
+def least_fields(header: Sequence[str]) -> int:
+    """Return how many fields a row must have: as many as there are names; a header may end in commas alone."""
+    return max((place + 1 for place, name in enumerate(header) if not is_nameless(name)), default=len(header))
+
+
+def count_fields(line: str) -> int | None:
+    """Count a line's fields; None if its quotes don't pair, so that nobody knows."""
+    text = pl.lit(line)
+    count: int | None = pl.select(pl.when(_quotes_pair(text)).then(_split(text)).list.len()).item()
+    return count
+
+
 def split_header(line: str) -> list[str]:
     """Read the names in a header line, quoted or bare, behind byte order marks or none.
 
@@ -83,18 +129,28 @@ def split_header(line: str) -> list[str]:
     """
     fields = pl.select(_split(pl.lit(line.lstrip("\ufeff").strip()))).item()
     names = [field.strip().strip('"').strip() for field in fields]
-    return [name if name and names.index(name) == place else _by_place(place) for place, name in enumerate(names)]
+    return [name if name and names.index(name) == place else _made_up(place, names) for place, name in enumerate(names)]
 
 
-def _by_place(place: int) -> str:
-    return f"_column_{place + 1}"
+def is_nameless(name: str) -> bool:
+    """Whether `split_header` has made up a column's name, as the header has none for it alone."""
+    return re.fullmatch(r"_column_[0-9]+'*", name) is not None
 
 
-def scan_rows(landing: Landing, file: LandedFile, header: Sequence[str], *, zipped: bool) -> pl.LazyFrame:
-    """Return the lines below the header as text: `ROW`, a column per name, `SURPLUS` and `BROKEN_LINE`."""
+def _made_up(place: int, others: Collection[str]) -> str:
+    """Name a column by its place, so that no other is called the same."""
+    name = f"_column_{place + 1}"
+    while name in others:
+        name += "'"
+    return name
+
+
+def scan_rows(landing: Landing, file: LandedFile, columns: Sequence[str], least: int, *, zipped: bool) -> pl.LazyFrame:
+    """Return the lines below the header as text: `ROW`, the fields as `columns`, `SURPLUS` and `BROKEN_LINE`.
+
+    A line with fewer fields than `least` is a broken one.
+    """
     line, fields, width = pl.col(_LINE), pl.col("fields"), pl.col("fields").list.len()
-    # A header may end in commas where its rows don't.
-    least = max((place + 1 for place, name in enumerate(header) if name != _by_place(place)), default=len(header))
     # Where quotes don't pair, nobody knows which field is which: a value within them went on in the next line, or a
     # comma in them stands for none. Better no values than another column's.
     rows = _scan_lines(landing, file, zipped=zipped).with_columns(
@@ -102,9 +158,9 @@ def scan_rows(landing: Landing, file: LandedFile, header: Sequence[str], *, zipp
     )
     return rows.select(
         ROW,
-        *(fields.list.get(place, null_on_oob=True).str.strip_chars().alias(name) for place, name in enumerate(header)),
-        pl.when(width > len(header))
-        .then(fields.list.slice(len(header)).list.join(",").str.strip_chars(", "))
+        *(fields.list.get(place, null_on_oob=True).str.strip_chars().alias(name) for place, name in enumerate(columns)),
+        pl.when(width > len(columns))
+        .then(fields.list.slice(len(columns)).list.join(",").str.strip_chars(", "))
         .alias(SURPLUS),
         pl.when(width.fill_null(0) < least).then(line).alias(BROKEN_LINE),
     )

@@ -5,7 +5,8 @@ Giving the rows their contract's types is typed_rows.py's, how CSV is taken apar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -15,10 +16,20 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow.parquet as pq
 
-from taxi_assets.engines.csv_lines import ROW, count_lines, head, scan_rows, split_header
+from taxi_assets.engines.csv_lines import (
+    LONGEST_LINE,
+    ROW,
+    count_fields,
+    count_lines,
+    head,
+    last_line,
+    least_fields,
+    scan_rows,
+    split_header,
+)
 from taxi_assets.engines.expansion import MOST_COLUMNS, holds_too_much, most_unpacked, too_many_columns
 from taxi_assets.engines.parquet_footer import read_footer
-from taxi_assets.errors import LandingError, first_line, printable
+from taxi_assets.errors import first_line, printable
 from taxi_assets.landing import LandedFile, Landing
 
 # What other kinds of file begin with, as a line of text.
@@ -30,6 +41,10 @@ _NO_CSV = {
 # Bytes that a value takes in memory, roughly, whatever it takes in the file.
 _VALUE = 8
 _OTHER_SEPARATORS = ";\t|"
+_LONGEST_SHOWN = 60
+_BEFORE_TEXT = "\ufeff \t\n\r\x0b\x0c"
+# An object, or an array of anything; a header of CSV has neither.
+_JSON = re.compile(r"""\{\s*["}]|\[\s*[\[{"\]\d]""")
 _FETCH_AGAIN = "The server didn't have the file; fetch it again."
 
 
@@ -43,31 +58,44 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source file opened for reading: its rows under the file's own names, numbered from 1."""
+    """A source file opened for reading: its rows, numbered from 1.
+
+    In `rows` the file's columns are called by their place: its own names may be patterns to Polars, as `*` or
+    `^total$`, or the same as ours. `names` has what each of them is called in the file, in the file's order.
+    """
 
     file: LandedFile
     rows: pl.LazyFrame
-    columns: tuple[str, ...]
+    names: Mapping[str, str]
+    cut_off: str = ""
+    """What looks as if the file's end were missing, in a sentence that names the file; empty if nothing does."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The file's names of its columns."""
+        return tuple(self.names.values())
 
     def without(self, columns: Collection[str]) -> Source:
-        """Return the source as if it had not these columns."""
+        """Return the source as if it had not these columns, called as in the file."""
+        gone = [place for place, name in self.names.items() if name in columns]
         return replace(
             self,
-            rows=self.rows.drop(columns),
-            columns=tuple(name for name in self.columns if name not in columns),
+            rows=self.rows.drop(gone),
+            names={place: name for place, name in self.names.items() if place not in gone},
         )
 
     @property
     def types(self) -> dict[str, str]:
         """The type of each column as the file has it; in a CSV all are text."""
         schema = self.rows.collect_schema()
-        return {name: str(schema[name]) for name in self.columns}
+        return {name: str(schema[place]) for place, name in self.names.items()}
 
 
 def open_source(landing: Landing, file: LandedFile, file_format: Format) -> Source:
     """Open a file, and see that it is what its name says.
 
     Raises LandingError, with file, problem and remedy, if it's gone, empty, cut off, an error page, or has no rows.
+    Whether a CSV is cut off can't be told for sure: one that looks so is used once it has settled. See docs/adr/0014.
     """
     if file.size == 0:
         raise file.unusable("it is empty (0 bytes)")
@@ -110,6 +138,8 @@ def _open_parquet(landing: Landing, file: LandedFile) -> Source:
         raise file.unusable(f"it has more than one column named {', '.join(map(repr, repeated))}")
     _require_known_zones(file, footer)
     options = dict(landing.storage_options) or None
+    places = _by_place(names)
+    row = _free_name(names)
 
     def scan(schema: dict[str, Any] | None = None) -> pl.LazyFrame:
         return pl.scan_parquet(
@@ -117,19 +147,35 @@ def _open_parquet(landing: Landing, file: LandedFile) -> Source:
             storage_options=options,
             glob=False,
             schema=schema,
-            row_index_name=ROW,
+            row_index_name=row,
             row_index_offset=1,
         )
 
     stored = scan()
-    _require_short_texts(file, stored)
+    called = {row: ROW, **{name: place for place, name in places.items()}}
+    _require_short_texts(file, stored.rename(called))
     times = _times_of_96_bits(footer)
     if times:
         # Polars reads them as nanoseconds, which end in 2262: a later time would become that one, without a word.
-        types = {name: dtype for name, dtype in stored.collect_schema().items() if name != ROW}
+        types = {name: dtype for name, dtype in stored.collect_schema().items() if name != row}
         stored = scan(types | dict.fromkeys(times, pl.Datetime("us")))
-    rows = stored.with_columns(pl.col(ROW).cast(pl.Int64), cs.categorical().cast(pl.String), cs.enum().cast(pl.String))
-    return Source(file, rows, tuple(name for name in rows.collect_schema().names() if name != ROW))
+    rows = stored.rename(called).with_columns(
+        pl.col(ROW).cast(pl.Int64), cs.categorical().cast(pl.String), cs.enum().cast(pl.String)
+    )
+    return Source(file, rows, places)
+
+
+def _by_place(names: Sequence[str]) -> dict[str, str]:
+    """Call columns by their place in the file."""
+    return {f"column_{place}": name for place, name in enumerate(names)}
+
+
+def _free_name(names: Collection[str]) -> str:
+    """Return a name for the rows' numbers that no column of a file has."""
+    name = ROW
+    while name in names:
+        name += "'"
+    return name
 
 
 def _require_sane(file: LandedFile, footer: pq.FileMetaData) -> None:
@@ -199,8 +245,7 @@ def _footer(landing: Landing, file: LandedFile) -> Any:
         return read_footer(landing.store, file.path, file.size)
     except ValueError as error:
         start = bytes(obstore.get_range(landing.store, file.path, start=0, length=min(file.size, 500)))
-        if _is_markup(start):
-            raise _error_page(file, start) from error
+        _require_no_answer(file, start.decode("utf-8", "replace"), error)
         raise file.unusable(f"it is not a whole Parquet file: {error}") from error
 
 
@@ -211,8 +256,7 @@ def _open_csv(landing: Landing, file: LandedFile, file_format: Format) -> Source
     for start, (problem, remedy) in _NO_CSV.items():
         if header_line.startswith(start):
             raise file.unusable(problem, remedy)
-    if _is_markup(header_line.encode()):
-        raise _error_page(file, header_line.encode())
+    _require_no_answer(file, " ".join(first))
     if "\0" in header_line:
         raise file.unusable(
             "its header holds NUL bytes: it is in UTF-16, not in UTF-8, or damaged",
@@ -226,14 +270,50 @@ def _open_csv(landing: Landing, file: LandedFile, file_format: Format) -> Source
         raise file.unusable(f"its columns are separated by {separator!r}, not by commas", "Write it with commas.")
     if len(first) < 2:
         raise file.unusable("it has no rows below its header", "A month that was published has some; fetch it again.")
-    return Source(file, scan_rows(landing, file, header, zipped=zipped), tuple(header))
+    cut_off = _cut_off(landing, file, header, zipped=zipped)
+    settles_at = landing.settles_at(file) if cut_off else None
+    if settles_at is not None:
+        raise file.unusable(
+            f"it {cut_off}",
+            "Land the whole file. If this is all of it, end its last line, or wait until "
+            f"{settles_at:%Y-%m-%d %H:%M} UTC (TAXI_SETTLE_SECONDS is {landing.settle_seconds}), and run its month "
+            "again, as by taxi-assets materialize --failed.",
+        )
+    says = f"{file.path} {cut_off}." if cut_off else ""
+    places = _by_place(header)
+    return Source(file, scan_rows(landing, file, list(places), least_fields(header), zipped=zipped), places, says)
 
 
-def _is_markup(start: bytes) -> bool:
-    return start.lstrip()[:1] == b"<"
+def _cut_off(landing: Landing, file: LandedFile, header: Sequence[str], *, zipped: bool) -> str:
+    """Say what is odd about a CSV's last line, if anything is: it lacks fields, or its end.
+
+    Cut within its last field a line has all fields, and `2.5` of `2.50` can't be told from `2.5`: the missing end alone
+    shows it.
+    """
+    line, has_end = last_line(landing, file, zipped=zipped)
+    if len(line) > LONGEST_LINE:
+        # No line at all: who reads the rows is told.
+        return ""
+    count, least = count_fields(line), least_fields(header)
+    start = "..." if len(line) > _LONGEST_SHOWN else ""
+    shown = f"its last line, '{start}{printable(line[-_LONGEST_SHOWN:])}',"
+    if count is None:
+        return "" if has_end else f"is cut off: {shown} has no line end, and quotes that don't pair"
+    if count < least:
+        fields = f"{shown} has {count} of {least} fields"
+        return f"looks cut off: {fields}" if has_end else f"is cut off: {fields}, and no line end"
+    return "" if has_end else f"may be cut off: {shown} has no line end, so that its last value may lack some"
 
 
-def _error_page(file: LandedFile, start: bytes) -> LandingError:
-    code = start.decode("utf-8", "replace").partition("<Code>")[2].partition("</Code>")[0]
-    page = f"it is a server's error answer ({code})" if code else "it is a page of HTML or XML"
-    return file.unusable(f"{page}, not data", _FETCH_AGAIN)
+def _require_no_answer(file: LandedFile, start: str, cause: Exception | None = None) -> None:
+    """Raise LandingError for a file that begins like what servers answer instead of a file: HTML, XML or JSON."""
+    text = " ".join(start.lstrip(_BEFORE_TEXT).split())
+    if not text.startswith("<") and not _JSON.match(text):
+        return
+    code = text.partition("<Code>")[2].partition("</Code>")[0]
+    shown = printable(text[:_LONGEST_SHOWN]) + ("..." if len(text) > _LONGEST_SHOWN else "")
+    if text.startswith("<"):
+        page = f"it is a server's error answer ({code})" if code else "it is a page of HTML or XML"
+    else:
+        page = f"it is a server's answer in JSON ({shown})"
+    raise file.unusable(f"{page}, not data", _FETCH_AGAIN) from cause

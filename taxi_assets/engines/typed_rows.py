@@ -72,14 +72,22 @@ def typed(
     schema = source.rows.collect_schema()
     targets = {field.name: field.dtype.narwhals for field in contract.columns()}
     values, losses = [], []
+    places = {name: place for place, name in source.names.items()}
     for name, canonical in mapped.items():
-        value = _say(pl.col(name), schema[name], targets[canonical], (words or {}).get(canonical, {}))
+        place = places[name]
+        dtype, target = schema[place], targets[canonical]
+        value = _say(pl.col(place), dtype, target, (words or {}).get(canonical, {}))
         values.append(value.alias(canonical))
-        if not _always_fits(schema[name], targets[canonical]):
-            losses.append(_Loss(name, canonical, _is_present(name, schema[name], targets[canonical]) & value.is_null()))
-    strangers = [name for name in schema.names() if name not in mapped and name != ROW and schema[name] != pl.Null]
+        if not _always_fits(dtype, target):
+            losses.append(_Loss(place, canonical, _is_present(place, dtype, target) & value.is_null()))
     ours = set(targets).difference(Provenance.column_names())
-    losses += [_Loss(name, _key_of_stranger(name, ours), _is_present(name, schema[name])) for name in strangers]
+    strangers = {
+        place: source.names.get(place, place)
+        for place in schema.names()
+        if source.names.get(place) not in mapped and place != ROW and schema[place] != pl.Null
+    }
+    keys = _keys_of_strangers(strangers, ours)
+    losses += [_Loss(place, keys[place], _is_present(place, schema[place])) for place in strangers]
     absent = [
         _null_of(target).alias(name) for name, target in targets.items() if name in ours and name not in mapped.values()
     ]
@@ -106,9 +114,19 @@ class _Loss:
     happens: pl.Expr
 
 
-def _key_of_stranger(name: str, ours: Collection[str]) -> str:
-    """What a column that nobody knows is called in `_rescued_data`: its own name, unless that means another column."""
-    return f"{name} (in the file)" if name in {*ours, LINE_KEY, SURPLUS_KEY} else _KEYS.get(name, name)
+def _keys_of_strangers(names: Mapping[str, str], ours: Collection[str]) -> dict[str, str]:
+    """Return what columns that nobody knows are called in `_rescued_data`: as in the file, unless that is taken."""
+    keys = {place: key for place, key in _KEYS.items() if place in names}
+    taken = {*ours, LINE_KEY, SURPLUS_KEY}
+    for place, name in names.items():
+        if place in keys:
+            continue
+        key = f"{name} (in the file)" if name in taken else name
+        while key in taken:
+            key += "'"
+        keys[place] = key
+        taken.add(key)
+    return keys
 
 
 def _say(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype, words: Mapping[str, str]) -> pl.Expr:
@@ -134,8 +152,7 @@ def _parse(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr
     if target == nw.Datetime:
         return _parse_time(value, dtype)
     if dtype == pl.String:
-        number = value.str.strip_chars().cast(pl.Float64, strict=False)
-        return _parse_number(pl.when(number.is_finite()).then(number), pl.Float64(), target)
+        return _parse_number(value.str.strip_chars().cast(pl.Float64, strict=False), pl.Float64(), target)
     return _parse_number(value, dtype, target) if dtype.is_numeric() else _null_of(target)
 
 
@@ -155,9 +172,15 @@ def _can_be_written(time: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
     return pl.lit(True) if ticks is None else time.to_physical().is_between(_FIRST * ticks, (_LAST + 1) * ticks - 1)
 
 
+def _finite(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Leave out what is no finite number: a sum of NaN is none, and silver's decimals hold neither it nor infinity."""
+    return pl.when(value.is_finite()).then(value) if dtype.is_float() else value
+
+
 def _parse_number(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:
+    value = _finite(value, dtype)
     if target == nw.Float64:
-        return value.fill_nan(None).cast(pl.Float64) if dtype.is_float() else value.cast(pl.Float64)
+        return value.cast(pl.Float64)
     whole = value.cast(pl.Int64() if target == nw.Int64 else pl.Int32(), strict=False)
     return whole if dtype in _WHOLE else pl.when(whole == value).then(whole)
 
@@ -173,14 +196,14 @@ def _always_fits(dtype: pl.DataType, target: NarwhalsDtype) -> bool:
     if target == nw.String:
         return not (dtype.is_nested() or dtype == pl.Binary)
     if target == nw.Float64:
-        return dtype in (*_WHOLE, pl.Float32, pl.Float64)
+        return dtype in _WHOLE
     return dtype in _SMALL_WHOLE
 
 
-def _is_present(name: str, dtype: pl.DataType, target: NarwhalsDtype | None = None) -> pl.Expr:
-    value = pl.col(name)
-    if dtype.is_float() and target is not None:
-        # NaN is how some writers say that there is none.
+def _is_present(column: str, dtype: pl.DataType, target: NarwhalsDtype | None = None) -> pl.Expr:
+    value = pl.col(column)
+    if dtype.is_float() and target == nw.String:
+        # Who makes numbers of flags has no other way to say that there is none. Among numbers NaN is no number.
         return value.is_not_nan() & value.is_not_null()
     return value.str.strip_chars().str.len_bytes().fill_null(0) > 0 if dtype == pl.String else value.is_not_null()
 

@@ -15,9 +15,10 @@ from typing import Any, Final
 import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame
+from taxi_assets.engines.csv_lines import is_nameless
 from taxi_assets.engines.delta_log import partition_text
 from taxi_assets.engines.typed_rows import RESCUED, Provenance
-from taxi_assets.lake.metadata import SOURCE_COLUMNS, UNKNOWN_COLUMNS, example_table
+from taxi_assets.lake.metadata import CUT_OFF, SOURCE_COLUMNS, UNKNOWN_COLUMNS, example_table
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 
 MOST_BEFORE: Final = 3
@@ -41,13 +42,27 @@ def no_unknown_columns(contract: type[Contract]) -> StoredCheck:
         types = _noted(stored, contract, SOURCE_COLUMNS)
         if types is None:
             return Finding(True, _NO_NOTES)
-        unknown = {name: types[name] for name in _noted(stored, contract, UNKNOWN_COLUMNS) or ()}
-        known_before = {one.key: _noted(one, contract, UNKNOWN_COLUMNS) or [] for one in before(stored, contract)}
+        unknown = {name: types[name] for name in _unknown(stored, contract)}
+        known_before = {one.key: _unknown(one, contract) for one in before(stored, contract)}
         says = f"Unknown: {_listed(unknown)}." if unknown else f"All {len(types)} columns of the file are known."
         return Finding(not unknown, says, {"unknown_columns": unknown, "unknown_before": known_before})
 
-    description = "The file has no column that the contract lacks; the values of one that it has are in _rescued_data."
+    description = (
+        "The file has no column that the contract lacks; the values of one that it has are in _rescued_data. Columns "
+        "without a name, as of a header that ends in commas, count if they hold a value."
+    )
     return StoredCheck("no_unknown_columns", contract, description, find, blocking=False)
+
+
+def _unknown(stored: Stored, contract: type[Contract]) -> list[str]:
+    """List the unknown columns of a partition's file; of those without a name the ones that hold a value."""
+    unknown: list[str] = _noted(stored, contract, UNKNOWN_COLUMNS) or []
+    nameless = [name for name in unknown if is_nameless(name)]
+    if not nameless:
+        return unknown
+    values = (nw.col(RESCUED).str.contains(f'"{name}":').cast(nw.Int64).sum().alias(name) for name in nameless)
+    (found,) = stored.rows(contract).select(*values).collect().rows(named=True)
+    return [name for name in unknown if name not in nameless or found[name]]
 
 
 def nothing_rescued(contract: type[Contract]) -> StoredCheck:
@@ -67,6 +82,18 @@ def nothing_rescued(contract: type[Contract]) -> StoredCheck:
 
     description = "No value of the file had to be kept in _rescued_data: no unknown column, no value of another type."
     return StoredCheck("nothing_rescued", contract, description, find, blocking=False)
+
+
+def file_is_whole(contract: type[Contract]) -> StoredCheck:
+    """Report a partition's file that seems to be cut off: it was taken, as it had stood still for long enough."""
+
+    def find(stored: Stored) -> Finding:
+        cut_off = _noted(stored, contract, CUT_OFF)
+        says = f"{' '.join(cut_off)} What is missing isn't known." if cut_off else "No file seems to be cut off."
+        return Finding(not cut_off, says, {"cut_off": cut_off} if cut_off else {})
+
+    description = "The file doesn't look as if its end were missing. One that does is refused until it has settled."
+    return StoredCheck("file_is_whole", contract, description, find, blocking=False)
 
 
 def no_vanished_columns(contract: type[Contract]) -> StoredCheck:

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import dagster as dg
 import narwhals.stable.v1 as nw
@@ -21,6 +21,7 @@ from taxi_assets.errors import LakeError, LandingError, TaxiAssetsError, Unreada
 from taxi_assets.lake.failures import one_clear_failure, said_by
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import (
+    CUT_OFF,
     EMBEDDED,
     OPTIONAL,
     SOURCE_COLUMNS,
@@ -170,10 +171,13 @@ def _plain(value: Any) -> Any:
     return getattr(value, "value", value)
 
 
+_NOTED: Final = (SOURCE_COLUMNS, UNKNOWN_COLUMNS, CUT_OFF)
+
+
 def _notes(context: dg.OutputContext) -> dict[str, str]:
     """Return, as JSON, what an output's metadata says of its file and checks ask of the stored partition later."""
     metadata = context.output_metadata or {}
-    return {name: json.dumps(_plain(metadata[name])) for name in (SOURCE_COLUMNS, UNKNOWN_COLUMNS) if name in metadata}
+    return {name: json.dumps(_plain(metadata[name])) for name in _NOTED if name in metadata}
 
 
 def _with_source(error: UnreadableRowsError, context: dg.OutputContext) -> TaxiAssetsError:

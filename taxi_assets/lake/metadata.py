@@ -19,6 +19,8 @@ SOURCE_COLUMNS: Final = "source_columns"
 """Metadata of an output whose rows are those of a file: the file's columns, and their types there."""
 UNKNOWN_COLUMNS: Final = "unknown_columns"
 """Metadata of such an output: those of the file's columns that are none of the contract's."""
+CUT_OFF: Final = "cut_off"
+"""Metadata of such an output: by a sentence each, the files whose end seems to be missing. Absent if none's does."""
 TABLE_VERSION: Final = "table_version"
 """Metadata of a materialization: the version of the table that it made."""
 _PLAIN: Final = (int, float, bool, type(None))

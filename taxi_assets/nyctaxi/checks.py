@@ -10,7 +10,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame, orphaned_keys
 from taxi_assets.engines import engine_of
-from taxi_assets.lake.drift import nothing_rescued
+from taxi_assets.lake.drift import file_is_whole, nothing_rescued
 from taxi_assets.lake.stored_checks import (
     Finding,
     Stored,
@@ -59,6 +59,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             matches_contract(TripsRaw),
             unique_keys(TripsRaw),
             no_identical_rows(landing),
+            file_is_whole(TripsRaw),
             nothing_rescued(TripsRaw),
         ]),
         stored_checks("nyctaxi_silver__checks", MONTHS, [

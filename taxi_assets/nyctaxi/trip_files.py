@@ -65,6 +65,10 @@ class TripFile:
             )
         return known.with_columns(nw.col("source_month").fill_null(first))
 
+    def cut_off(self, landing: Landing) -> str:
+        """Say what looks as if the file's end were missing; see `Source`."""
+        return open_source(landing, self.file, self.format).cut_off
+
     def months(self, landing: Landing) -> list[Month]:
         """List the months that the file holds. Raises LandingError for a file that can't be used."""
         found = self.rows(landing).select("source_month").unique().collect()

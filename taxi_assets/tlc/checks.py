@@ -8,7 +8,7 @@ from typing import Final
 import dagster as dg
 
 from taxi_assets.contracts import Contract
-from taxi_assets.lake.drift import nothing_rescued
+from taxi_assets.lake.drift import file_is_whole, nothing_rescued
 from taxi_assets.lake.stored_checks import (
     Finding,
     Stored,
@@ -55,6 +55,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             stored_checks(f"tlc_bronze__{service}_trips__checks", MONTHS, [
                 all_rows_read(landing, service, contract),
                 matches_contract(contract),
+                file_is_whole(contract),
                 nothing_rescued(contract),
                 *drift_checks(contract),
             ])
@@ -63,6 +64,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
         stored_checks("tlc_bronze__zones__checks", MONTHS, [
             matches_contract(Zones),
             unique_keys(Zones),
+            file_is_whole(Zones),
         ]),
         stored_checks("tlc_silver__dimensions__checks", MONTHS, [
             check(contract) for contract in _DIMENSIONS for check in (matches_contract, unique_keys)

@@ -343,12 +343,35 @@ def test_rows_are_numbered_without_gaps_in_a_csv_of_several_blocks(tmp_path: Pat
 
 
 @pytest.mark.parametrize("type_of_file", [pa.float16(), pa.float32(), pa.float64()])
-def test_nan_among_numbers_is_how_some_say_that_there_is_none(tmp_path: Path, type_of_file: pa.DataType) -> None:
-    numbers = pa.array([1.0, float("nan"), None, 2.5]).cast(type_of_file)
+def test_what_is_no_finite_number_fits_no_column_of_numbers_and_is_kept(
+    tmp_path: Path, type_of_file: pa.DataType
+) -> None:
+    infinite, nan = float("inf"), float("nan")
+    numbers = pa.array([1.0, nan, None, 2.5, infinite, -infinite]).cast(type_of_file)
     rows = from_parquet(tmp_path, pa.table({"codeid": numbers, "amount": numbers}))
-    assert rows["code"].to_list() == [1, None, None, None]
-    assert rows["amount"].to_list() == [1.0, None, None, 2.5]
-    assert rescued(rows) == [None, None, None, {"code": 2.5}]
+    assert rows["code"].to_list() == [1, None, None, None, None, None]
+    assert rows["amount"].to_list() == [1.0, None, None, 2.5, None, None]
+    assert rescued(rows) == [
+        None,
+        {"code": "NaN", "amount": "NaN"},
+        None,
+        {"code": 2.5},
+        {"code": "inf", "amount": "inf"},
+        {"code": "-inf", "amount": "-inf"},
+    ]
+
+
+@pytest.mark.parametrize("text", ["NaN", "nan", "-nan", "inf", "-Infinity"])
+def test_the_text_of_what_is_no_finite_number_is_kept_like_any_that_doesnt_parse(tmp_path: Path, text: str) -> None:
+    rows = from_csv(tmp_path, f"codeid,amount,word\n{text},{text},a\n1,2.5,b\n")
+    assert rows.select("code", "amount", "word").rows() == [(None, None, "a"), (1, 2.5, "b")]
+    assert rescued(rows) == [{"code": text, "amount": text}, None]
+
+
+def test_nan_in_a_column_of_texts_is_no_text(tmp_path: Path) -> None:
+    rows = from_parquet(tmp_path, pa.table({"word": [1.0, float("nan")]}))
+    assert rows["word"].to_list() == ["1.0", None]
+    assert rescued(rows) == [None, None]
 
 
 def test_numbers_that_json_has_no_form_for_are_kept_as_text(tmp_path: Path) -> None:

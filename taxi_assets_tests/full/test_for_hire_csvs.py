@@ -19,7 +19,7 @@ import pytest
 
 from taxi_assets.months import Month
 from taxi_assets.vocabulary import Service
-from taxi_assets_tests.scenario import Workspace
+from taxi_assets_tests.scenario import Workspace, settled
 
 pytestmark = pytest.mark.full
 
@@ -90,7 +90,7 @@ def test_a_piece_of_each_layout_lands_as_a_month_with_each_value_in_its_column(
     piece = real_data / "tlc" / "csv_head1k" / f"{service}_tripdata_{month}.csv"
     lines = [text.strip() for text in piece.read_text().splitlines() if text.strip()]
     assert lines[row] == line, "what is expected was read from this line"
-    shutil.copy(piece, workspace.landing)
+    settled(Path(shutil.copy(piece, workspace.landing)))
 
     result = workspace.run(service, month=Month.parse(month))
 

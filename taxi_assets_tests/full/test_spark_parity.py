@@ -29,7 +29,7 @@ from taxi_assets.sample import write_month
 from taxi_assets.tlc.assets import ASSETS
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.full.processes import MINUTE, Home, assert_equal_contents, contents, report_of
-from taxi_assets_tests.scenario import MONTH, in_file_columns, trip
+from taxi_assets_tests.scenario import MONTH, in_file_columns, settled, trip
 
 pytestmark = pytest.mark.full
 
@@ -86,7 +86,7 @@ def real(spark: Engine, real_data: Path, tmp_path_factory: pytest.TempPathFactor
         real_data / "tlc" / "csv_head1k" / "fhvhv_tripdata_2019-02.csv",
     ]
     for file in files:
-        shutil.copy(file, landing)
+        settled(Path(shutil.copy(file, landing)))
     # Today's columns; of its rows, two of five are of another month.
     shutil.copy(real_data / "fhvhv" / "fhvhv_tripdata_rows.csv", landing / "fhvhv_tripdata_2024-01.csv")
     return _on_both(folder, landing, sorted({*(file.name.split("_")[2][:7] for file in files), "2024-01"}))

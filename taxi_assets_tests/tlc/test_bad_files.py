@@ -28,7 +28,7 @@ from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.silver.green_trips import GreenTrips as SilverGreenTrips
 from taxi_assets.tlc.silver.green_trips import GreenTripsQuarantine
 from taxi_assets.vocabulary import Service
-from taxi_assets_tests.scenario import MONTH, Workspace, in_file_columns, trips
+from taxi_assets_tests.scenario import MONTH, Workspace, in_file_columns, settled, trips
 
 pytestmark = pytest.mark.full
 
@@ -37,6 +37,7 @@ NAME = f"green_tripdata_{MONTH}"
 ACCESS_DENIED = (
     b"<?xml version='1.0' encoding='UTF-8'?>\n<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
 )
+JSON = b'{"message":\n  "Missing Authentication Token"}\n'
 PAGE = b"<!DOCTYPE html><html><body>Sign in</body></html>"
 
 
@@ -110,6 +111,20 @@ BAD_FILES: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
     ),
     "an error answer as CSV": ("csv", lambda: ACCESS_DENIED, "XML|error answer", "fetch it again"),
     "a page of HTML": ("parquet", lambda: PAGE, "page of HTML", "fetch it again"),
+    "JSON as Parquet": ("parquet", lambda: JSON, r"a server's answer in JSON \(\{\"message\":", "fetch it again"),
+    "JSON as CSV": ("csv", lambda: JSON, r"a server's answer in JSON \(\{\"message\":", "fetch it again"),
+    "half a CSV": (
+        "csv",
+        lambda: (data := as_csv(frame()))[: len(data) // 2],
+        r"it (is|may be) cut off: its last line, '.*no line end",
+        "Land the whole file. .*materialize --failed",
+    ),
+    "half a CSV, gzipped": (
+        "csv.gz",
+        lambda: gzip.compress((data := as_csv(frame()))[: len(data) // 2]),
+        "cut off: its last line, '.*no line end",
+        "Land the whole file. .*materialize --failed",
+    ),
     "no bytes": ("parquet", lambda: b"", "empty .0 bytes.", "Fetch it again"),
     "no bytes as CSV": ("csv.gz", lambda: b"", "empty .0 bytes.", "Fetch it again"),
     "three bytes": ("parquet", lambda: b"PAR", "3 bytes", "Fetch it again"),
@@ -271,6 +286,7 @@ def test_of_an_odd_csv_every_line_is_in_bronze_and_one_that_cant_be_is_rescued_a
     workspace: Workspace, ending: str, change: Callable[[bytes], bytes], count: int, lost: list[int]
 ) -> None:
     (workspace.landing / f"{NAME}.{ending}").write_bytes(change(as_csv(frame(20))))
+    settled(workspace.landing / f"{NAME}.{ending}")
     result = workspace.run(Service.GREEN)
     checks = {(check.asset_key, check.check_name): check for check in result.get_asset_check_evaluations()}
     accounted = checks[asset_key(GreenTrips), "rows_accounted_for"]
@@ -281,6 +297,49 @@ def test_of_an_odd_csv_every_line_is_in_bronze_and_one_that_cant_be_is_rescued_a
     held = workspace.table(GreenTripsQuarantine)
     rescued = held.filter(pl.col("failed_rules").list.contains("values_fit_their_types"))
     assert sorted(rescued["source_row"]) == lost
+
+
+def test_half_a_csv_is_published_once_it_has_settled_with_a_warning_that_names_it(workspace: Workspace) -> None:
+    data = as_csv(frame(20))
+    path = workspace.landing / f"{NAME}.csv"
+    path.write_bytes(data[: data.index(b"\n", len(data) // 2) + 30])
+    assert "cut off" in only_message(workspace, workspace.run(Service.GREEN))
+    assert workspace.lake.row_count(GreenTrips) is None
+
+    settled(path)
+    result = workspace.run(Service.GREEN)
+
+    assert result.success, workspace.failures(result)
+    (found,) = (
+        one
+        for one in result.get_asset_check_evaluations()
+        if (one.asset_key, one.check_name) == (asset_key(GreenTrips), "file_is_whole")
+    )
+    assert (found.passed, found.severity, found.blocking) == (False, dg.AssetCheckSeverity.WARN, False)
+    assert (found.description or "").startswith(f"{NAME}.csv is cut off: its last line, '")
+    count = workspace.table(GreenTrips).height
+    assert workspace.table(GreenTripsQuarantine)["source_row"].to_list() == [count]
+
+
+def test_a_whole_csv_that_comes_in_the_place_of_half_a_one_is_taken_at_once(workspace: Workspace) -> None:
+    data = as_csv(frame(20))
+    path = workspace.landing / f"{NAME}.csv"
+    path.write_bytes(data[: len(data) // 2])
+    assert not run_bronze(workspace).success
+    path.write_bytes(data)
+    result = run_bronze(workspace)
+    assert result.success, workspace.failures(result)
+    assert workspace.lake.row_count(GreenTrips) == 20
+
+
+@pytest.mark.parametrize("end", [b"\r", b"\n", b"\r\n"], ids=["CR", "LF", "CR LF"])
+def test_a_zone_lookup_is_read_whatever_ends_its_lines(workspace: Workspace, end: bytes) -> None:
+    lookup = Path(taxi_assets.__file__).parent / "tlc" / "bronze" / "taxi_zone_lookup.csv"
+    (workspace.landing / lookup.name).write_bytes(end.join([*lookup.read_bytes().splitlines(), b""]))
+    result = workspace.run_alone(Zones)
+    assert result.success, workspace.failures(result)
+    assert workspace.table(Zones).select("location_id", "zone").sort("location_id").row(0) == (1, "Newark Airport")
+    assert workspace.lake.row_count(Zones) == 265
 
 
 ODD_ROWS = 30

@@ -100,6 +100,27 @@ def test_the_first_month_of_all_has_nothing_to_be_compared_with(lake: Workspace)
     assert "nothing to compare with" in str(found["means_as_before"].description)
 
 
+def test_a_column_without_a_name_warns_only_where_it_holds_a_value(lake: Workspace) -> None:
+    header, *lines = usual().write_csv(datetime_format="%Y-%m-%d %H:%M:%S").splitlines()
+    first, second = (f"_column_{header.count(',') + number}" for number in (2, 3))
+
+    def run_lines(last: str) -> dict[str, dg.AssetCheckEvaluation]:
+        for landed in lake.landing.glob(f"green_tripdata_{MONTH}.*"):
+            landed.unlink()
+        content = "\n".join([f"{header},,", *(f"{line},," for line in lines[1:]), last, ""])
+        (lake.landing / f"green_tripdata_{MONTH}.csv").write_text(content)
+        result = lake.run_bronze(Service.GREEN, MONTH)
+        assert result.success, lake.failures(result)
+        return drift(result)
+
+    empty, filled = (run_lines(f"{lines[0]},,{value}")["no_unknown_columns"] for value in ("", "late"))
+    assert (empty.passed, shown(empty, "unknown_columns")) == (True, {})
+    assert (filled.passed, shown(filled, "unknown_columns")) == (False, {second: "String"})
+    assert first not in shown(filled, "unknown_columns")
+    kept = lake.table(GreenTrips).filter(pl.col("source_month") == MONTH.first_day)["_rescued_data"].drop_nulls()
+    assert kept.to_list() == [f'{{"{second}":"late"}}']
+
+
 def test_an_unknown_column_is_named_with_its_type_whether_or_not_it_holds_values(lake: Workspace) -> None:
     file = usual().with_columns(surge_fee=pl.lit(0.75), hailed_by=pl.lit(None, dtype=pl.String))
     found = run(lake, file)

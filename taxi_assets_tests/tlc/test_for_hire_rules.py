@@ -73,6 +73,7 @@ def of(service: Service) -> dict[str, Example]:
         "required_values_present": Example(usual(hvfhs_license_num=None)),
         "positive_base_passenger_fare": Example(usual(base_passenger_fare=0.0)),
         "plausible_base_passenger_fare": Example(usual(base_passenger_fare=10_000.01)),
+        "base_passenger_fare_present": Example(usual(base_passenger_fare=None)),
         "plausible_driver_pay": Example(usual(driver_pay=-0.01)),
         "plausible_trip_distance": Example(usual(trip_miles=1_000.001)),
         "positive_trip_distance": Example(usual(trip_miles=0.0)),
@@ -151,6 +152,7 @@ def test_these_rules_report_a_row_and_keep_it() -> None:
             "requested_before_on_scene_before_pickup",
             "trip_time_is_duration",
             "known_license",
+            "base_passenger_fare_present",
         },
     }
 
@@ -248,6 +250,15 @@ CLAIMS: dict[Service, dict[str, list[Case]]] = {
                 (nan, TOO_DEAR),
                 (inf, TOO_DEAR),
                 (-inf, NO_FARE),
+            )
+        ],
+        "a fare is missing only where miles, or some other amount, are there": [
+            (dict.fromkeys(NOT_PUBLISHED) | {name: value}, {"base_passenger_fare_present"})
+            for name, value in (
+                ("trip_miles", 2.125),
+                ("trip_time", 600),
+                ("driver_pay", 15.25),
+                *((part, 0.0) for part in PARTS_OF_TOTAL if part != "base_passenger_fare"),
             )
         ],
         "a driver's pay is from nothing to ten thousand": [

@@ -135,8 +135,16 @@ IN_AN_HOUR: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
         [{"tip_amount": None, "total_amount": None}, {}],
         {"trip_count": 2, "avg_tip": usd("1.50"), "total_revenue": usd("20.00")},
     ),
-    "an hour whose trips all lack tip and total has earned nothing": (
-        [{"tip_amount": None, "total_amount": None}],
+    "an hour whose trips all lack a tip has no average of them": (
+        [{"tip_amount": None}],
+        {"trip_count": 1, "avg_tip": None, "total_revenue": usd("20.00")},
+    ),
+    "an hour whose trips all lack a total has no revenue": (
+        [{"total_amount": None}] * 2,
+        {"trip_count": 2, "avg_tip": usd("3.00"), "total_revenue": None},
+    ),
+    "tips and totals of nothing are no missing ones": (
+        [{"tip_amount": 0.0, "total_amount": 0.0}],
         {"trip_count": 1, "avg_tip": usd("0.00"), "total_revenue": usd("0.00")},
     ),
     "negative tips average half away from zero": (
@@ -211,6 +219,29 @@ def test_zones_are_ranked_by_revenue_within_their_service_and_equal_revenue_has_
         ("yellow", 132, 2, usd("10.00"), 2),
         ("yellow", 161, 1, usd("10.00"), 2),
         ("yellow", 7, 1, usd("9.99"), 4),
+    ]
+
+
+def test_a_zone_without_any_total_has_no_revenue_and_no_rank(engine: Engine) -> None:
+    found = zones(
+        silver(
+            engine,
+            yellow=[
+                trip(pickup_location_id=7, total_amount=None),
+                trip(pickup_location_id=132, total_amount=None),
+                trip(pickup_location_id=132, total_amount=5.0),
+                trip(pickup_location_id=161, total_amount=-1.0),
+            ],
+            green=[trip(pickup_location_id=7, total_amount=None)],
+        )
+    )
+
+    names = ("service_type", "pickup_location_id", "trip_count", "total_revenue", "avg_fare", "revenue_rank")
+    assert found.select(names).sort("service_type", "pickup_location_id").rows() == [
+        ("green", 7, 1, None, usd("12.00"), None),
+        ("yellow", 7, 1, None, usd("12.00"), None),
+        ("yellow", 132, 2, usd("5.00"), usd("12.00"), 1),
+        ("yellow", 161, 1, usd("-1.00"), usd("12.00"), 2),
     ]
 
 

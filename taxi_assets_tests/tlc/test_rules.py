@@ -78,6 +78,7 @@ EXAMPLES = {
     "plausible_duration": Example(trip(dropoff_datetime=datetime(3019, 2, 5))),
     "known_payment_type": Example(trip(payment_type=9)),
     "plausible_passenger_count": Example(trip(passenger_count=7)),
+    "total_amount_present": Example(trip(total_amount=None)),
     "total_is_sum_of_parts": Example(trip(total_amount=20.01)),
     "plausible_speed": Example(trip(trip_distance=17.0)),
     "not_reversed": Example(trip(), before=(trip(**REFUND),)),
@@ -147,6 +148,7 @@ def test_these_rules_report_a_row_and_keep_it(service: Service) -> None:
         "known_zones",
         "known_payment_type",
         "plausible_passenger_count",
+        "total_amount_present",
         "total_is_sum_of_parts",
         "plausible_speed",
         "not_reversed",
@@ -164,7 +166,7 @@ def test_every_rule_says_why_it_exists_and_where_its_threshold_comes_from(servic
 
 # --- what lies on either side of each threshold
 
-# No total, so that amounts of any size are not also a sum that is wrong.
+# No total, so that amounts of any size are not also a sum that is wrong; `claims` adds that it is missing.
 NO_TOTAL = {"total_amount": None}
 HALF_A_DAY = {"dropoff_datetime": NOON + timedelta(hours=11)}
 NO_NUMBERS = (nan, inf, -inf)
@@ -203,7 +205,7 @@ def from_pickup(pickup: datetime) -> dict[str, Any]:
 
 
 def claims(service: Service) -> dict[str, list[Case]]:
-    """Return which rules trips break, each alone; claim by claim."""
+    """Return which rules trips break, each alone, but for the one that says that the total is missing; by claim."""
     own = PART_OF_ITS_OWN[service]
     # The fare has a threshold of its own.
     other_parts = [name for name in (*PARTS_OF_TOTAL, own) if name != "fare_amount"]
@@ -212,7 +214,7 @@ def claims(service: Service) -> dict[str, list[Case]]:
     no_value = {"required_values_present"}
     required = ("pickup_datetime", "dropoff_datetime", "pickup_location_id", "dropoff_location_id", "trip_distance")
     without_codes = ("payment_type", "passenger_count", "rate_code_id", "store_and_fwd_flag", "congestion_surcharge")
-    return {
+    alone: dict[str, list[Case]] = {
         "a usual trip breaks no rule": [({}, set())],
         # --- amounts and distances
         "a fare is above nothing and under a million": [
@@ -377,7 +379,8 @@ def claims(service: Service) -> dict[str, list[Case]]:
         "the rows without codes that each month has break no rule": [
             (dict.fromkeys(without_codes) | {"total_amount": 17.5}, set())
         ],
-        "a row of nothing but nulls breaks the rule for missing values alone": [(dict.fromkeys(trip()), no_value)],
+        "a row of nothing but nulls breaks the rules for missing values alone": [(dict.fromkeys(trip()), no_value)],
+        "a total of nothing is one": [({"total_amount": 0.0}, not_the_sum), ({"total_amount": -20.0}, not_the_sum)],
         # --- codes
         "a zone that the lookup lacks is reported": [
             case
@@ -396,6 +399,13 @@ def claims(service: Service) -> dict[str, list[Case]]:
             *(({"passenger_count": count}, {"plausible_passenger_count"}) for count in (-1, 0, 7)),
         ],
     }  # fmt: skip
+    return {
+        claim: [
+            (changes, broken | {"total_amount_present"} if changes.get("total_amount", 0.0) is None else broken)
+            for changes, broken in cases
+        ]
+        for claim, cases in alone.items()
+    }
 
 
 @cache

@@ -14,6 +14,7 @@ from taxi_assets.engines.typed_rows import RESCUED, rescues_one_of
 from taxi_assets.errors import LandingError
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.lake import Lake
+from taxi_assets.lake.metadata import CUT_OFF
 from taxi_assets.lake.partitions import partition_of
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import Landing
@@ -98,7 +99,10 @@ def trips_raw(
     stored = lake.embedded()
     known = stored.read(TripsRaw, [partition]) if stored.row_count(TripsRaw, partition) is not None else None
     kept = each_once(rows, known, datetime.now(UTC).replace(tzinfo=None))
-    return dg.MaterializeResult(value=kept, metadata={SOURCE_FILES: versions})
+    of_month = (trip_file for trip_file in trip_files(landing.files()) if trip_file.file.version in versions)
+    cut_off = [says for trip_file in of_month if (says := trip_file.cut_off(landing))]
+    noted = {CUT_OFF: cut_off} if cut_off else {}
+    return dg.MaterializeResult(value=kept, metadata={SOURCE_FILES: versions, **noted})
 
 
 def all_rows_read(landing: Landing) -> StoredCheck:

@@ -10,10 +10,10 @@ import dagster as dg
 import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame
-from taxi_assets.engines.source_files import count_rows, open_source
+from taxi_assets.engines.source_files import Source, count_rows, open_source
 from taxi_assets.engines.typed_rows import typed
 from taxi_assets.errors import LandingError
-from taxi_assets.lake.metadata import SOURCE_COLUMNS, UNKNOWN_COLUMNS
+from taxi_assets.lake.metadata import CUT_OFF, SOURCE_COLUMNS, UNKNOWN_COLUMNS
 from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import LandedFile, Landing
@@ -47,12 +47,18 @@ def read_month(
     yield from_file(landing, found.file, rows, month, {
         SOURCE_COLUMNS: source.types,
         UNKNOWN_COLUMNS: list(layout.unknown),
+        **if_cut_off(source),
     })  # fmt: skip
     if found.file not in landing.files():
         raise LandingError(
             f"{found.file.path} was replaced or taken away while it was read: {contract.stored_as().sql_name} may "
             "hold rows of either. Run the month again."
         )
+
+
+def if_cut_off(source: Source) -> dict[str, Any]:
+    """Return the metadata that says that a file seems to be cut off; none if it doesn't."""
+    return {CUT_OFF: [source.cut_off]} if source.cut_off else {}
 
 
 def from_file(

@@ -16,7 +16,7 @@ from taxi_assets.engines.typed_rows import Provenance, typed
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.landing import LandedFile, Landing
 from taxi_assets.months import Month
-from taxi_assets.tlc.bronze.month_file import from_file
+from taxi_assets.tlc.bronze.month_file import from_file, if_cut_off
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.trip_files import find_zone_lookup
 
@@ -51,7 +51,7 @@ def zones(context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing])
         raise lookup.unusable(f"it has no column {', '.join(missing)}; a zone lookup has {', '.join(_COLUMNS)}")
     rows = typed(source, mapped, Zones)
     _require_whole(lookup, rows)
-    return from_file(place, lookup, rows, Month.parse(context.partition_key), {})
+    return from_file(place, lookup, rows, Month.parse(context.partition_key), if_cut_off(source))
 
 
 def _require_whole(lookup: LandedFile, rows: Frame) -> None:

@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
-from taxi_assets.tlc.gold.trips import average, fares, published, revenue, stack
+from taxi_assets.tlc.gold.trips import average, if_any, published, stack, total_of
 from taxi_assets.tlc.money import Money, MoneySum
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
@@ -31,12 +31,13 @@ class FactTopZones(
     borough: String = column("Borough of the zone.", required=True)
     zone: String = column("Name of the zone.", required=True)
     trip_count: Int64 = column("Number of trips.", required=True)
-    total_revenue: MoneySum = column("Sum of total_amount; null without fares.", unit="USD")
+    total_revenue: MoneySum = column("Sum of total_amount; null where no trip has one.", unit="USD")
     avg_fare: Money = column(
-        "Average fare, the metered or the company's, rounded half up; null without fares.", unit="USD"
+        "Average fare, the metered or the company's, rounded half up; null where no trip has one.", unit="USD"
     )
     revenue_rank: Int32 = column(
-        "1 is the zone with the highest revenue of its service and month; equal revenue, equal rank; null without."
+        "1 is the zone with the highest revenue of its service and month; equal revenue, equal rank; null where there "
+        "is no revenue."
     )
     source_month: Date = column("Month of the files.", required=True)
 
@@ -47,15 +48,13 @@ def ranked_by_revenue(trips: Frame) -> Frame:
         trips.group_by("service_type", "source_month", "pickup_location_id", "pickup_borough", "pickup_zone")
         .agg(
             nw.len().alias("trip_count"),
-            fares(),
-            nw.col("fare_amount").sum(),
-            nw.col("total_amount").sum(),
+            *total_of("fare_amount", "total_amount"),
         )
-        .with_columns(revenue().alias("total_revenue"))
+        .with_columns(if_any("total_amount").alias("total_revenue"))
         .with_columns(
             nw.col("pickup_borough").alias("borough"),
             nw.col("pickup_zone").alias("zone"),
-            average("fare_amount", "fares").alias("avg_fare"),
+            average("fare_amount").alias("avg_fare"),
             nw.col("total_revenue")
             .rank("min", descending=True)
             .over("service_type", "source_month")

@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
-from taxi_assets.tlc.gold.trips import MILES_PLACES, average, fares, published, revenue, stack
+from taxi_assets.tlc.gold.trips import MILES_PLACES, average, if_any, published, stack, total_of
 from taxi_assets.tlc.money import Miles, Money, MoneySum
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
@@ -31,10 +31,12 @@ class FactTripsBoroughHour(
     pickup_hour: Int32 = column("Hour of the pickups, 0 to 23.", required=True)
     pickup_borough: String = column("Borough of the pickups.", required=True)
     trip_count: Int64 = column("Number of trips.", required=True)
-    avg_distance: Miles = column("Average distance; null without distances.", unit="miles")
-    avg_fare: Money = column("Average fare, the metered or the company's; null without fares.", unit="USD")
-    avg_tip: Money = column("Average tip by card or app; trips without one count as 0, null without fares.", unit="USD")
-    total_revenue: MoneySum = column("Sum of total_amount; null without fares.", unit="USD")
+    avg_distance: Miles = column("Average distance; null where no trip has one.", unit="miles")
+    avg_fare: Money = column("Average fare, the metered or the company's; null where no trip has one.", unit="USD")
+    avg_tip: Money = column(
+        "Average tip by card or app: a trip whose tip is missing counts as 0; null where no trip has one.", unit="USD"
+    )
+    total_revenue: MoneySum = column("Sum of total_amount; null where no trip has one.", unit="USD")
     source_month: Date = column("Month of the files.", required=True)
 
 
@@ -44,18 +46,13 @@ def by_borough_and_hour(trips: Frame) -> Frame:
         trips.group_by(*FactTripsBoroughHour.stored_as().keys, "source_month")
         .agg(
             nw.len().alias("trip_count"),
-            fares(),
-            nw.col("trip_distance").count().alias("distances"),
-            nw.col("trip_distance").sum(),
-            nw.col("fare_amount").sum(),
-            nw.col("tip_amount").sum(),
-            nw.col("total_amount").sum(),
+            *total_of("trip_distance", "fare_amount", "tip_amount", "total_amount"),
         )
         .with_columns(
-            average("trip_distance", "distances", MILES_PLACES).alias("avg_distance"),
-            average("fare_amount", "fares").alias("avg_fare"),
-            average("tip_amount", "fares").alias("avg_tip"),
-            revenue().alias("total_revenue"),
+            average("trip_distance", MILES_PLACES).alias("avg_distance"),
+            average("fare_amount").alias("avg_fare"),
+            average("tip_amount", per="trip_count").alias("avg_tip"),
+            if_any("total_amount").alias("total_revenue"),
         )
         .sort(*FactTripsBoroughHour.stored_as().keys)
     )

@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Date, Frame, Int64, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
-from taxi_assets.tlc.gold.trips import average, published, stack
+from taxi_assets.tlc.gold.trips import average, published, stack, total_of
 from taxi_assets.tlc.money import Money
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
@@ -28,7 +28,7 @@ class NycTaxiDaily(
     trip_date: Date = column("Date of the pickups.", required=True)
     trip_count: Int64 = column("Number of trips, repeats left out.", required=True)
     avg_fare: Money = column(
-        "Average fare, repeats left out; null on a day that has only repeats, or no fares.", unit="USD"
+        "Average fare, repeats left out; null on a day that has only repeats, or no fare.", unit="USD"
     )
     repeat_count: Int64 = column("Number of repeats.", required=True)
     source_month: Date = column("Month of the files.", required=True)
@@ -44,11 +44,10 @@ def by_day(trips: Frame) -> Frame:
         .group_by("service_type", "trip_date", "source_month")
         .agg(
             (~nw.col("is_repeat")).cast(nw.Int64).sum().alias("trip_count"),
-            nw.col("first_fare").count().alias("first_fares"),
-            nw.col("first_fare").sum(),
+            *total_of("first_fare"),
             nw.col("is_repeat").cast(nw.Int64).sum().alias("repeat_count"),
         )
-        .with_columns(average("first_fare", "first_fares").alias("avg_fare"))
+        .with_columns(average("first_fare").alias("avg_fare"))
         .sort("service_type", "trip_date")
     )
 

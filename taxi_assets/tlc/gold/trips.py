@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
@@ -52,23 +53,33 @@ def _of_service(service: str, trips: Frame, columns: Sequence[str]) -> Frame:
     return trips.select(nw.lit(service).alias("service_type"), *chosen)
 
 
-def fares() -> nw.Expr:
-    """Count the trips whose fare is published, in an aggregation: all, or none, as a rule, of a service's month."""
-    return nw.col("fare_amount").count().cast(nw.Int64).alias("fares")
+def total_of(*columns: str) -> list[nw.Expr]:
+    """Sum some columns in an aggregation, each under its name, and count their values, as `fare_amount_count`.
+
+    Of no value at all engines make different sums: ask `if_any` for one, or `average`.
+    """
+    counts = (nw.col(name).count().cast(nw.Int64).alias(_count_of(name)) for name in columns)
+    return [*(nw.col(name).sum() for name in columns), *counts]
 
 
-def revenue() -> nw.Expr:
-    """Return the column of summed `total_amount`; null, and not nothing, where no fare is published. Needs `fares`."""
-    return nw.when(nw.col("fares") > 0).then(nw.col("total_amount"))
+def if_any(column: str) -> nw.Expr:
+    """Return a column that `total_of` has summed; null, and not nothing, where there was no value to sum."""
+    return nw.when(nw.col(_count_of(column)) > 0).then(nw.col(column))
 
 
-def average(total: str, count: str, places: int = MONEY_PLACES) -> nw.Expr:
-    """Divide a column of sums, which have so many places, by a column of counts: two places, rounded half up.
+def average(column: str, places: int = MONEY_PLACES, *, per: str | None = None) -> nw.Expr:
+    """Divide a column that `total_of` has summed, with so many places, by its count: two places, rounded half up.
 
-    Null where the count is 0.
+    `per` names another count to divide by, if missing values are to count as 0. Null where there was no value.
     """
     units_per_whole: int = 10**places
-    return ratio(decimal_units(nw.col(total), places), nw.col(count).cast(nw.Int64) * units_per_whole, 10, 2)
+    return ratio(
+        decimal_units(if_any(column), places), nw.col(per or _count_of(column)).cast(nw.Int64) * units_per_whole, 10, 2
+    )
+
+
+def _count_of(column: str) -> str:
+    return f"{column}_count"
 
 
 def published(rows: Frame, trips: Mapping[str, Frame | None]) -> dg.MaterializeResult[Any]:
@@ -91,28 +102,53 @@ def reconciles_with_silver(
     """
 
     def find(stored: Stored) -> Finding:
+        gold = _counted(stored.rows(contract), nw.sum_horizontal(*trip_count).sum(), revenue)
         total = "total_amount" if revenue else None
-        gold_count, gold_revenue = _totals(stored.rows(contract), trip_count, revenue)
-        months = [
-            _totals(stored.rows(silver), None, total if total in silver.column_names() else None)
-            for silver in SILVER_TRIPS.values()
-            if stored.count(silver)
+        silver = [
+            _counted(stored.rows(trips), nw.len(), total if total in trips.column_names() else None)
+            for trips in SILVER_TRIPS.values()
+            if stored.count(trips)
         ]
-        silver_count = sum(count for count, _ in months)
-        silver_revenue = sum((money for _, money in months), Decimal(0))
-        figures: dict[str, Any] = {"gold_trips": gold_count, "silver_trips": silver_count}
+        trips = sum(one.trips for one in silver)
+        sums = [one.revenue for one in silver if one.revenue is not None]
+        silver_revenue = sum(sums, Decimal(0)) if sums else None
+        figures: dict[str, Any] = {"gold_trips": gold.trips, "silver_trips": trips}
         if revenue:
-            figures |= {"gold_revenue": str(gold_revenue), "silver_revenue": str(silver_revenue)}
+            figures |= {
+                "gold_revenue": _money(gold.revenue),
+                "silver_revenue": _money(silver_revenue),
+                "silver_trips_without_total": sum(one.without for one in silver),
+            }
         says = "; ".join(f"{name} {value}" for name, value in figures.items())
-        return Finding((gold_count, gold_revenue) == (silver_count, silver_revenue), says, figures)
+        return Finding((gold.trips, gold.revenue) == (trips, silver_revenue), says, figures)
 
     what = "trips and, to the cent, the same revenue" if revenue else "trips"
-    description = f"The month has as many {what} as the silver tables of all services."
+    without = " Trips whose total is missing are counted; without any total there is no revenue." if revenue else ""
+    description = f"The month has as many {what} as the silver tables of all services.{without}"
     return StoredCheck("reconciles_with_silver", contract, description, find, reads=tuple(SILVER_TRIPS.values()))
 
 
-def _totals(rows: Frame, count: Sequence[str] | None, revenue: str | None) -> tuple[int, Decimal]:
-    counted = nw.len() if count is None else nw.sum_horizontal(*count).sum()
-    money = nw.col(revenue).sum() if revenue else nw.lit(None)
-    found = rows.select(counted.alias("trips"), money.alias("revenue")).collect().rows()[0]
-    return int(found[0] or 0), Decimal(found[1] or 0)
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A month's trips, what they brought in (None where no row says so), and the rows that don't say what they did.
+
+    The latter only of a table that could: trips of fhv, which have no total, lack none.
+    """
+
+    trips: int
+    revenue: Decimal | None
+    without: int
+
+
+def _counted(rows: Frame, trips: nw.Expr, revenue: str | None) -> _Counted:
+    if revenue is None:
+        (count,) = rows.select(trips.alias("trips")).collect().rows()[0]
+        return _Counted(int(count or 0), None, 0)
+    money = nw.col(revenue)
+    asked = (trips.alias("trips"), money.sum().alias("revenue"), money.count().alias("of"), nw.len().alias("rows"))
+    count, total, values, height = rows.select(*asked).collect().rows()[0]
+    return _Counted(int(count or 0), Decimal(total) if values else None, int(height - values))
+
+
+def _money(amount: Decimal | None) -> str:
+    return "none" if amount is None else str(amount)

@@ -1,6 +1,7 @@
 """tlc_silver/fhvhv_trips and its quarantine: the month's high-volume trips judged, enriched, in exact types.
 
 CSVs of 2019 and 2020 have neither fares nor miles: such a row's amounts are null, and what is asked of them is kept.
+A row that has miles or some amount, but no fare, has lost it, and with it its total: that is reported.
 Tolerances are estimates from rows of a few months; whole ones were not at hand.
 """
 
@@ -21,7 +22,7 @@ from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.any_trips import PUBLISH_LIMIT
 from taxi_assets.tlc.silver.clock import in_repeated_hour
 from taxi_assets.tlc.silver.for_hire_trips import ForHireTrips, company_of, enrich, registered
-from taxi_assets.tlc.silver.passenger_total import with_total
+from taxi_assets.tlc.silver.passenger_total import PARTS_OF_TOTAL, with_total
 from taxi_assets.vocabulary import HVFHS_LICENSES, Service
 
 MAX_FARE_USD: Final = 10_000
@@ -32,6 +33,7 @@ MAX_SECONDS_APART: Final = 60
 _DICTIONARY: Final = "TLC data dictionary for High Volume FHV trip records, 2025-03-18"
 _LEAST_FARE: Final = 0.005
 _LEAST_MILES: Final = 0.0005
+_PARTS_BESIDE_THE_FARE: Final = tuple(part for part in PARTS_OF_TOTAL if part != "base_passenger_fare")
 
 
 class FhvhvTrips(
@@ -114,6 +116,18 @@ class FhvhvTrips(
     def plausible_base_passenger_fare(cls, fare: nw.Expr) -> nw.Expr:
         """The passenger's fare is at most 10,000 USD."""
         return fare <= MAX_FARE_USD
+
+    @rule(
+        "base_passenger_fare", "trip_distance", "trip_time", "driver_pay", *_PARTS_BESIDE_THE_FARE,
+        why="The total is made of the fare: a ride without one is counted, and adds nothing to revenue.",
+        source=f"{_DICTIONARY}; files without fares have neither miles, nor trip times, nor any other amount.",
+        tolerance=0.001,
+        quarantines=False,
+    )  # fmt: skip
+    def base_passenger_fare_present(cls, fare: nw.Expr, *published_with_fares: nw.Expr) -> nw.Expr:
+        """The passenger's fare is there, unless neither miles nor any other amount is."""
+        nothing = nw.all_horizontal(*(value.is_null() for value in published_with_fares), ignore_nulls=False)
+        return ~fare.is_null() | nothing
 
     @rule(
         "driver_pay",
