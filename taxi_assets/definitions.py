@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dagster as dg
 
-from taxi_assets.alerts.routes import alerts_of
 from taxi_assets.alerts.sensor import alerts_sensor
 from taxi_assets.catalogs import CATALOGS, catalog_named
 from taxi_assets.jobs import EXECUTOR, jobs, maintenance_job
-from taxi_assets.lake.assets import IO_MANAGER
-from taxi_assets.lake.io_manager import DeltaLakeIOManager
-from taxi_assets.lake.passed_by import PASSED_BY, PassedBy
-from taxi_assets.places import lake_of, landing_of, maintenance_of
+from taxi_assets.places import landing_of
+from taxi_assets.resources import resources_of
 from taxi_assets.runs import RUN_LOG, run_log
 from taxi_assets.schedules import schedules
 from taxi_assets.settings import Settings
@@ -19,7 +16,7 @@ from taxi_assets.settings import Settings
 
 def build_defs(settings: Settings) -> dg.Definitions:
     """Return all definitions, on the landing and the lake that the settings name."""
-    lake, landing, passed_by = lake_of(settings), landing_of(settings), PassedBy()
+    landing = landing_of(settings)
     contents = [catalog.load() for catalog in CATALOGS]
     return dg.Definitions(
         assets=[asset for one in contents for asset in (*one.tables, *one.others)],
@@ -27,14 +24,7 @@ def build_defs(settings: Settings) -> dg.Definitions:
         jobs=[*jobs(settings.engine), maintenance_job()],
         schedules=schedules(),
         sensors=[*(sensor for one in contents for sensor in one.sensors), alerts_sensor],
-        resources={
-            IO_MANAGER: DeltaLakeIOManager(lake, passed_by),
-            PASSED_BY: passed_by,
-            "lake": lake,
-            "landing": landing,
-            "alerts": alerts_of(settings.alerts),
-            "maintenance": maintenance_of(settings),
-        },
+        resources=resources_of(settings),
         executor=EXECUTOR,
         loggers={RUN_LOG: run_log, "console": dg.colored_console_logger},
     )

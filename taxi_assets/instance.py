@@ -24,12 +24,17 @@ from filelock import FileLock
 
 from taxi_assets.errors import UsageError, first_line
 
-BATCH: Final = "taxi_assets/batch"
+HIDDEN: Final = ".dagster/taxi_assets_"
+"""How tags begin that no person reads: with Dagster's own prefix for those that its UI doesn't list."""
+
+BATCH: Final = f"{HIDDEN}batch"
 """Tag that the runs share which were requested by one command."""
 
-_HOST: Final = "taxi_assets/host"
-_PROCESS: Final = "taxi_assets/process"
-_BEGAN: Final = "taxi_assets/process_began"
+_HOST: Final = f"{HIDDEN}host"
+_PROCESS: Final = f"{HIDDEN}process"
+_BEGAN: Final = f"{HIDDEN}process_began"
+# What runs were tagged with before these were hidden; one that was killed then may still count as going on.
+_FORMERLY: Final = {_HOST: "taxi_assets/host", _PROCESS: "taxi_assets/process", _BEGAN: "taxi_assets/process_began"}
 _LOOK_AT: Final = (
     "Look at its dagster.yaml and the environment variables that this names; for Postgres install the extra 'deploy'."
 )
@@ -118,13 +123,14 @@ def _said_by(problem: BaseException) -> str:
 
 def end_dead_runs(instance: dg.DagsterInstance) -> None:
     """End the runs whose processes, which lived on this machine, are gone."""
-    for run in _going_on(instance, {_HOST: socket.gethostname()}):
-        # A run that is done again has its parent's tags, and lives in no process of ours.
-        process = "" if run.parent_run_id else run.tags.get(_PROCESS, "")
-        if process.isdigit() and not _lives(int(process), run.tags.get(_BEGAN, "")):
-            instance.report_run_failed(
-                run, f"Process {process}, in which this run lived, is gone. Run the month again."
-            )
+    for name_of in ({name: name for name in _FORMERLY}, _FORMERLY):
+        for run in _going_on(instance, {name_of[_HOST]: socket.gethostname()}):
+            # A run that is done again has its parent's tags, and lives in no process of ours.
+            process = "" if run.parent_run_id else run.tags.get(name_of[_PROCESS], "")
+            if process.isdigit() and not _lives(int(process), run.tags.get(name_of[_BEGAN], "")):
+                instance.report_run_failed(
+                    run, f"Process {process}, in which this run lived, is gone. Run the month again."
+                )
 
 
 def end_own_runs(instance: dg.DagsterInstance) -> None:

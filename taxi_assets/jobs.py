@@ -8,10 +8,11 @@ from typing import Final
 import dagster as dg
 
 from taxi_assets.catalogs import CATALOGS, contracts
+from taxi_assets.instance import HIDDEN
 from taxi_assets.lake.maintenance import maintenance_op
 
 MAINTENANCE: Final = "lake_maintenance"
-ENGINE: Final = "taxi_assets/engine"
+ENGINE: Final = f"{HIDDEN}engine"
 """Tag that names what computes a run, for the queue to limit the runs of each engine."""
 EXECUTOR: Final = dg.in_process_executor.configured(
     {"step_dependency_config": {"require_upstream_step_success": False}}, name="in_process"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,11 +14,24 @@ from typing import Any, Final
 import dagster as dg
 from dagster._core.definitions.reconstruct import ReconstructableJob
 
+# Dagster's public `execute_job` makes runs without an origin, and of checks alone none; test_upstream.py pins these.
+from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
+from dagster._core.execution.api import create_execution_plan, execute_run
+from dagster._core.remote_origin import (
+    ManagedGrpcPythonEnvCodeLocationOrigin,
+    RemoteJobOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.snap import snapshot_from_execution_plan
+from dagster._core.storage.tags import MAX_RETRIES_TAG
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+
 from taxi_assets.instance import end_own_runs, process_tags
 from taxi_assets.run_records import kept_connections
 
 CODE_LOCATION: Final = "taxi_assets"
-"""The code location's name in workspace.yaml; with it a run is listed under its job in the UI."""
+"""The code location's name in workspace.yaml, and the module that it loads."""
+_DEFINITIONS: Final = "taxi_assets.definitions"
 
 RUN_LOG: Final = "run_log"
 
@@ -62,8 +75,11 @@ def run_partition(
     instance: dg.DagsterInstance,
     on_step: Callable[[str], None],
     tags: Mapping[str, str],
+    checks: Collection[dg.AssetCheckKey] | None = None,
 ) -> RunOutcome:
     """Run some assets of a job for one partition, in this process; `on_step` hears of each step, in another thread.
+
+    With the assets run all their checks; or just the `checks` that are named, and then there need be no assets.
 
     To be called in the main thread, which alone hears interrupts.
     Raises KeyboardInterrupt once a run that was interrupted is recorded to have failed. What it was at goes on until
@@ -71,14 +87,14 @@ def run_partition(
     """
     failures: list[str] = []
     # A step that is done again evaluates its checks again; the last result is the one that holds.
-    checks: dict[tuple[str, str], CheckOutcome] = {}
+    evaluated: dict[tuple[str, str], CheckOutcome] = {}
 
     def follow(event: dg.DagsterEvent) -> None:
         if event.event_type is dg.DagsterEventType.STEP_START:
             on_step(str(event.step_key))
         elif event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
             outcome = _outcome(event.asset_check_evaluation_data)
-            checks[outcome.table, outcome.name] = outcome
+            evaluated[outcome.table, outcome.name] = outcome
         elif event.is_step_failure:
             failures.append(cause_of_failure(event))
 
@@ -86,19 +102,11 @@ def run_partition(
         **tags,
         **process_tags(),
         **job.get_definition().get_tags_for_partition_key(partition_key, selected_asset_keys=assets),
-        ".dagster/repository": f"__repository__@{CODE_LOCATION}",
-        "dagster/code_location": CODE_LOCATION,
     }
 
     def run() -> dg.ExecuteJobResult:
         with _following(follow), kept_connections(instance):
-            return dg.execute_job(
-                job,
-                instance=instance,
-                tags=all_tags,
-                asset_selection=list(assets),
-                run_config={"loggers": {RUN_LOG: {}}},
-            )
+            return execute_run(job, _create_run(job, assets, checks, instance, all_tags), instance)
 
     start = time.perf_counter()
     # Python's own handler again: the one that Polars puts before it makes what is being computed panic, with a stack
@@ -116,7 +124,62 @@ def run_partition(
         raise
     result = running.result()
     seconds = round(time.perf_counter() - start, 3)
-    return RunOutcome(result.run_id, result.success, seconds, tuple(failures), tuple(checks.values()))
+    return RunOutcome(result.run_id, result.success, seconds, tuple(failures), tuple(evaluated.values()))
+
+
+def _create_run(
+    job: ReconstructableJob,
+    assets: Collection[dg.AssetKey],
+    checks: Collection[dg.AssetCheckKey] | None,
+    instance: dg.DagsterInstance,
+    tags: Mapping[str, str],
+) -> dg.DagsterRun:
+    """Create a run as `dg.execute_job` does, but with an origin, as the UI lists no others beside its own.
+
+    The daemon could do such a run again, whose process is gone, where it is configured to: on a server, for runs of the
+    UI and of sensors. Who started this one is told instead.
+    """
+    load_data = job.repository.get_definition().repository_load_data
+    definition = job.get_definition()
+    chosen = definition.get_subset(
+        asset_selection=set(assets), asset_check_selection=None if checks is None else set(checks)
+    )
+    config: dict[str, Any] = {"loggers": {RUN_LOG: {}}}
+    all_tags = {**definition.run_tags, **tags, **({MAX_RETRIES_TAG: "0"} if instance.run_retries_enabled else {})}
+    plan = create_execution_plan(
+        chosen,
+        config,
+        instance_ref=instance.get_ref() if instance.is_persistent else None,
+        tags=all_tags,
+        repository_load_data=load_data,
+    )
+    return instance.create_run(
+        job_name=chosen.name,
+        run_id=None,
+        run_config=config,
+        status=None,
+        tags=all_tags,
+        root_run_id=None,
+        parent_run_id=None,
+        step_keys_to_execute=plan.step_keys_to_execute,
+        execution_plan_snapshot=snapshot_from_execution_plan(plan, chosen.get_job_snapshot_id()),
+        job_snapshot=chosen.get_job_snapshot(),
+        parent_job_snapshot=chosen.get_parent_job_snapshot(),
+        asset_selection=frozenset(assets) or None,
+        asset_check_selection=None if checks is None else frozenset(checks),
+        resolved_op_selection=None,
+        op_selection=None,
+        remote_job_origin=_origin(chosen.name),
+        job_code_origin=job.get_python_origin(),
+        asset_graph=chosen.asset_layer.asset_graph,
+    )
+
+
+def _origin(job_name: str) -> RemoteJobOrigin:
+    """Return where the UI's code location has a job, whichever way its web server loads the code."""
+    target = LoadableTargetOrigin(module_name=_DEFINITIONS)
+    location = ManagedGrpcPythonEnvCodeLocationOrigin(target, CODE_LOCATION)
+    return RemoteJobOrigin(RemoteRepositoryOrigin(location, SINGLETON_REPOSITORY_NAME), job_name)
 
 
 @contextmanager

@@ -10,9 +10,9 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing, suppress
 from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -33,6 +33,7 @@ _LOCKED: Final = (
 _MEMORY: Final = "50%"
 _SHARE_OF_FREE_DISK: Final = 0.5
 _ROWS_AT_ONCE: Final = 10_000
+_SECONDS_TO_LOOK: Final = 0.05
 _SECONDS_TO_STOP: Final = 5.0
 _TABLES_AT_ONCE: Final = 8
 
@@ -91,8 +92,21 @@ def query(
         statement.encode()
     except UnicodeEncodeError:
         raise UsageError("This SQL isn't text in UTF-8.") from None
-    with _connection() as connection:
-        return _in_time(lambda: _query(connection, lake, list(contracts), statement, as_of), connection, timeout)
+    opened: list[duckdb.DuckDBPyConnection] = []
+
+    def answer() -> _Answer:
+        with _temporary_folder() as folder, closing(duckdb.connect()) as connection:
+            opened.append(connection)
+            _limit(connection, folder)
+            return _query(connection, lake, list(contracts), statement, as_of)
+
+    def stop() -> None:
+        for connection in opened:
+            # It may be closed by now.
+            with suppress(duckdb.Error):
+                connection.interrupt()
+
+    return _in_time(answer, stop, timeout)
 
 
 def described(contract: type[Contract]) -> _Answer:
@@ -101,25 +115,24 @@ def described(contract: type[Contract]) -> _Answer:
     return names, [(c.name, _duckdb_type(c.dtype.delta), c.unit, c.description) for c in contract.columns()]
 
 
-@contextmanager
-def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database of its own, in memory and, beyond half of that, in a folder that is removed."""
+def _temporary_folder() -> TemporaryDirectory[str]:
     try:
-        folder = TemporaryDirectory(prefix="taxi-assets-sql-", ignore_cleanup_errors=True)
+        return TemporaryDirectory(prefix="taxi-assets-sql-", ignore_cleanup_errors=True)
     except OSError as error:
         raise LakeError(f"There is no folder for temporary files: {error.strerror}. Name one: TMPDIR.") from error
-    with folder as spill, closing(duckdb.connect()) as connection:
-        most = int(shutil.disk_usage(spill).free * _SHARE_OF_FREE_DISK) // 1024
-        connection.execute(f"SET memory_limit = '{_MEMORY}'")
-        connection.execute("SET temp_directory = ?", [spill])
-        connection.execute(f"SET max_temp_directory_size = '{most}KiB'")
-        yield connection
 
 
-def _in_time(answer: Callable[[], _Answer], connection: duckdb.DuckDBPyConnection, timeout: float | None) -> _Answer:
-    """Let another thread answer, as only this one hears of an interrupt, and stop it after `timeout` seconds."""
+def _limit(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
+    """Let a database hold so much in memory, and beyond that so much in a folder."""
+    most = int(shutil.disk_usage(folder).free * _SHARE_OF_FREE_DISK) // 1024
+    connection.execute(f"SET memory_limit = '{_MEMORY}'")
+    connection.execute("SET temp_directory = ?", [folder])
+    connection.execute(f"SET max_temp_directory_size = '{most}KiB'")
+
+
+def _in_time(answer: Callable[[], _Answer], stop: Callable[[], None], timeout: float | None) -> _Answer:
+    """Let another thread answer, which no interrupt can hit; `stop` it if one comes, or after `timeout` seconds."""
     running: Future[_Answer] = Future()
-    running.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
@@ -128,20 +141,18 @@ def _in_time(answer: Callable[[], _Answer], connection: duckdb.DuckDBPyConnectio
             running.set_exception(error)
 
     deadline = None if timeout is None else time.monotonic() + timeout
-    # Nobody waits for it if it can't be stopped, as where a bucket doesn't answer.
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
     try:
+        # Nobody waits for it if it can't be stopped, as where a bucket doesn't answer.
+        threading.Thread(target=run, daemon=True).start()
         # Looked up now and then, because a signal that another thread is given ends no waiting.
-        while not running.done():
+        while not wait([running], timeout=_SECONDS_TO_LOOK).done:
             _require_time(deadline)
-            thread.join(0.05)
     except BaseException:
         stop_at = time.monotonic() + _SECONDS_TO_STOP
-        while thread.is_alive() and time.monotonic() < stop_at:
-            # Again and again: it stops what is running, and not what begins after it.
-            connection.interrupt()
-            thread.join(0.05)
+        # Again and again: it stops what is running, and not what begins after it.
+        while not running.done() and time.monotonic() < stop_at:
+            stop()
+            wait([running], timeout=_SECONDS_TO_LOOK)
         raise
     return running.result()
 

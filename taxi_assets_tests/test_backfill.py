@@ -72,7 +72,7 @@ def test_a_process_that_died_is_reported_although_the_end_of_its_run_cant_be_rec
     @dg.job
     def something() -> None: ...
 
-    tags = {**process_tags(), "taxi_assets/process": str(gone.pid)}
+    tags = {**process_tags(), ".dagster/taxi_assets_process": str(gone.pid)}
     run_id = instance.create_run_for_job(something, status=dg.DagsterRunStatus.STARTED, tags=tags).run_id
     refuse(tmp_path, "UPDATE ON runs")
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import pytest
 
 from taxi_assets.months import Month
 from taxi_assets.vocabulary import Service
+from taxi_assets_tests.full.processes import wait_for
 from taxi_assets_tests.scenario import in_file_columns, trips
 from taxi_assets_tests.test_readme import README
 
@@ -31,6 +33,12 @@ class Shell:
 
     def __call__(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a command, with more in its environment."""
+        process = self.start(*words, **variables)
+        out, err = process.communicate()
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
+        """Start a command, with more in its environment."""
         environment = {
             **os.environ,
             "TAXI_LANDING_ROOT": str(self.folder / "landing"),
@@ -39,7 +47,7 @@ class Shell:
             **variables,
         }
         command = [sys.executable, "-m", "taxi_assets.cli", *words]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def land(self, service: Service, month: str, rows: list[dict[str, object]]) -> None:
         """Write a month's file."""
@@ -125,6 +133,63 @@ def test_checks_of_a_run_month_are_listed_for_programs_and_people(
     assert found["tlc_gold.fact_top_zones", "unique_keys"]["status"] == "passed"
 
 
+def test_checks_that_failed_or_warned_can_be_listed_alone(ran: subprocess.CompletedProcess[str], shell: Shell) -> None:
+    del ran
+    everything, some = (json.loads(shell("checks", *only, "2024-02", "--json").stdout) for only in ([], ["--failed"]))
+    assert some == [row for row in everything if row["status"] in {"failed", "warned"}]
+    assert {row["status"] for row in some} == {"failed", "warned"}
+    assert json.loads(shell("checks", "--failed", "--json", "2024-01").stdout) == []
+    header, *lines = shell("checks", "--failed", "2024-01").stdout.splitlines()
+    assert (header.split("\t")[:3], lines) == (["status", "table", "check"], [])
+    shown = shell("checks", "--failed", "2024-01", FORCE_COLOR="1", TERM="dumb").stdout
+    assert re.fullmatch(r"None of \d+ checks of 2024-01 failed or warned\.\n", shown)
+
+
+def test_a_name_that_nearly_is_a_months_is_told_beside_the_months_that_ran(
+    ran: subprocess.CompletedProcess[str], shell: Shell
+) -> None:
+    del ran
+    near = shell.folder / "landing" / "green_tripdata_2024-1.parquet"
+    near.touch()
+    again = shell("materialize", "--service", "green", "2024-01")
+    near.unlink()
+    assert (again.returncode, again.stdout.split()[:2]) == (0, ["2024-01", "done"])
+    assert again.stderr.startswith(
+        "Not read, as its name is nearly, and not quite, like green_tripdata_2024-01.parquet"
+    )
+    assert "green_tripdata_2024-1.parquet. Rename" in again.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sql", "SELECT count(*) FROM range(100000000000) WHERE hash(range) % 7 = 1"),
+        ("metrics", "VIEW", "--measures", "n"),
+    ],
+    ids=["sql", "metrics"],
+)
+def test_a_query_that_is_interrupted_is_one_line_and_status_130(
+    ran: subprocess.CompletedProcess[str], shell: Shell, tmp_path: Path, words: list[str]
+) -> None:
+    del ran
+    view = tmp_path / "view.yaml"
+    # Each row with each: more than can be counted.
+    joins = [
+        f"  - {{name: z{n}, source: tlc_bronze.zones, on: source.zone <> z{n}.zone, rely: {{at_most_one_match: true}}}}"
+        for n in range(9)
+    ]
+    longest = " || ".join(f"z{n}.zone" for n in range(9))
+    dimensions, measures = "dimensions: [{name: zone, expr: zone}]", f"measures: [{{name: n, expr: 'MAX({longest})'}}]"
+    view.write_text("\n".join(['version: "1.1"', "source: tlc_bronze.zones", dimensions, measures, "joins:", *joins]))
+    (temporary := tmp_path / "temporary").mkdir()
+    process = shell.start(*(str(view) if word == "VIEW" else word for word in words), TMPDIR=str(temporary))
+    wait_for(lambda: any(temporary.iterdir()), "the query to begin", 60)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "Interrupted.\n")
+    assert list(temporary.iterdir()) == []
+
+
 def test_tables_are_listed_with_their_rows_and_partitions(ran: subprocess.CompletedProcess[str], shell: Shell) -> None:
     del ran
     found = {row["table"]: row for row in json.loads(shell("tables", "--json").stdout)}
@@ -142,6 +207,7 @@ def test_the_status_of_the_months_tells_which_failed_and_which_isnt_there(
         ("2024-01", "green"): "materialized", ("2024-02", "green"): "failed",
         ("2024-02", "yellow"): "materialized",
     }  # fmt: skip
+    assert shell("status", "2024-01").stdout.splitlines()[1].split("\t")[:3] == ["2024-01", "not in landing", "ok"]
 
 
 def test_the_readmes_picture_of_a_year_is_what_its_commands_show(tmp_path: Path) -> None:

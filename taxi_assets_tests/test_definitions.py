@@ -10,6 +10,8 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.remote_representation.external_data import RepositorySnap
+from dagster_shared.serdes import serialize_value
 
 from taxi_assets.catalogs import partitions_of
 from taxi_assets.definitions import build_defs, defs
@@ -168,6 +170,30 @@ def test_definitions_of_other_settings_stand_beside_each_other(tmp_path: Path) -
     assert other.resources is not None
     assert one.resources["lake"].root == str(tmp_path / "a")
     assert other.resources["lake"].root == str(tmp_path / "b")
+    with dg.build_resources(one.resources) as there:
+        assert (there.lake.root, there.landing.root) == (str(tmp_path / "a"), str(tmp_path / "a"))
+
+
+def test_every_resource_is_described_and_the_ui_shows_which_lake_and_landing_one_is_on_and_no_secret() -> None:
+    options = {"provider": "s3", "region": "here", "access_key_id": "hidden", "secret_access_key": "hidden"}
+    settings = Settings(
+        lake_root="s3://lake/tables",
+        landing_root="s3://landing/files",
+        lake_storage=options,
+        landing_storage=options,
+        engine="spark",
+        spark={"conf": {"spark.hidden": "hidden"}},
+        alerts={"routes": {"oncall": {"url": "json://hidden", "severity": "error", "groups": "tlc_gold"}}},
+    )
+    repository = build_defs(settings).get_repository_def()
+    snaps = {snap.name: snap for snap in RepositorySnap.from_def(repository).resources or []}
+    assert snaps.keys() == {"lake", "landing", "alerts", "maintenance", "passed_by", "lake_io_manager"}
+    assert [name for name, snap in snaps.items() if not snap.resource_snapshot.description] == []
+    shown = {name: snap.configured_values for name, snap in snaps.items()}
+    assert shown["lake"]["root"] == '"s3://lake/tables"'
+    assert shown["landing"]["root"] == '"s3://landing/files"'
+    assert shown["alerts"]["routes"] == '["oncall: error, tlc_gold"]'
+    assert "hidden" not in serialize_value(RepositorySnap.from_def(repository))
 
 
 def test_loading_the_definitions_says_nothing_and_writes_nothing_but_the_lakes_folder(tmp_path: Path) -> None:

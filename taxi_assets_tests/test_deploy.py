@@ -13,6 +13,8 @@ import pytest
 import yaml
 from dotenv import dotenv_values
 
+from taxi_assets.definitions import defs
+
 pytestmark = pytest.mark.fast
 
 ROOT = Path(__file__).parent.parent
@@ -99,3 +101,8 @@ def test_months_take_turns_on_a_server_as_they_do_under_make_ui() -> None:
     (limit,) = local["concurrency"]["runs"]["tag_concurrency_limits"]
     assert limit in INSTANCE["run_queue"]["tag_concurrency_limits"]
     assert "storage" not in local
+
+
+def test_the_queue_limits_runs_by_the_tag_that_the_jobs_give() -> None:
+    (limit,) = (one for one in INSTANCE["run_queue"]["tag_concurrency_limits"] if one.get("value") == "spark")
+    assert limit["key"] in defs.resolve_job_def("tlc_month").run_tags

@@ -45,15 +45,17 @@ def test_a_run_whose_process_was_killed_has_failed_for_who_comes_next_and_one_th
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     with open_instance(str(tmp_path)) as instance:
-        dead = a_run(instance, {**process_tags(), "taxi_assets/process": str(killed.pid)})
-        elsewhere = a_run(instance, {"taxi_assets/host": "another", "taxi_assets/process": str(killed.pid)})
-        successor = a_run(instance, {**process_tags(), "taxi_assets/process_began": "1"})
+        dead = a_run(instance, {**process_tags(), ".dagster/taxi_assets_process": str(killed.pid)})
+        elsewhere = a_run(
+            instance, {".dagster/taxi_assets_host": "another", ".dagster/taxi_assets_process": str(killed.pid)}
+        )
+        successor = a_run(instance, {**process_tags(), ".dagster/taxi_assets_process_began": "1"})
         again = a_run(
-            instance, {**process_tags(), "taxi_assets/process": str(killed.pid), "dagster/parent_run_id": dead}
+            instance, {**process_tags(), ".dagster/taxi_assets_process": str(killed.pid), "dagster/parent_run_id": dead}
         )
         living = a_run(instance, process_tags())
         untagged = a_run(instance, {})
-    assert process_tags()["taxi_assets/process"] == str(os.getpid())
+    assert process_tags()[".dagster/taxi_assets_process"] == str(os.getpid())
     with open_instance(str(tmp_path)) as instance:
         found = {run.run_id: run.status for run in instance.get_runs()}
     going_on = DagsterRunStatus.STARTED
@@ -86,3 +88,15 @@ def test_an_instance_that_cant_be_opened_is_one_line_that_says_why_and_shows_no_
     assert problem in message
     assert "\n" not in message
     assert "secret" not in message
+
+
+def test_a_killed_run_that_was_tagged_by_an_earlier_version_has_failed_for_who_comes_next(tmp_path: Path) -> None:
+    killed = subprocess.Popen([sys.executable, "-c", ""])
+    killed.wait()
+    formerly = {f"taxi_assets/{name.partition('taxi_assets_')[2]}": value for name, value in process_tags().items()}
+    with open_instance(str(tmp_path)) as instance:
+        dead = a_run(instance, {**formerly, "taxi_assets/process": str(killed.pid)})
+        living = a_run(instance, formerly)
+    with open_instance(str(tmp_path)) as instance:
+        found = {run.run_id: run.status for run in instance.get_runs()}
+    assert found == {dead: DagsterRunStatus.FAILURE, living: DagsterRunStatus.STARTED}

@@ -41,6 +41,7 @@ _ENDS: Final = (
 _TOLD_OF_A_RUN: Final = {
     dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
     dg.DagsterEventType.ASSET_MATERIALIZATION,
+    dg.DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED,
     dg.DagsterEventType.ASSET_CHECK_EVALUATION,
     dg.DagsterEventType.STEP_FAILURE,
 }
@@ -199,6 +200,8 @@ def _run(instance: dg.DagsterInstance, run: dg.DagsterRun, record: Any) -> RunFa
         )
         for event in events[dg.DagsterEventType.ASSET_CHECK_EVALUATION]
     }
+    # Checks that the UI runs alone are of no partition, but each says of which it has looked.
+    month = month or next(iter({check.month for check in checks.values()}), "")
     planned = [(event.step_key, _table(event)) for event in events[dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED]]
     stored = {_table(event) for event in events[dg.DagsterEventType.ASSET_MATERIALIZATION]}
     not_stored = {table for _, table in planned} - stored
@@ -215,7 +218,7 @@ def _run(instance: dg.DagsterInstance, run: dg.DagsterRun, record: Any) -> RunFa
             if step in causes and not check.passed and check.severity is Severity.ERROR and check.table not in why
         }
         # A run may fail without a step that does: its process is gone, or it couldn't begin.
-        failed = set(why) or (not_stored if not causes else set()) or {run.job_name}
+        failed = set(why) or (not_stored if not causes else _unchecked(events, checks, causes)) or {run.job_name}
     return RunFact(
         run_id=run.run_id,
         job=run.job_name,
@@ -231,6 +234,19 @@ def _run(instance: dg.DagsterInstance, run: dg.DagsterRun, record: Any) -> RunFa
         why=why,
         will_retry=run.tags.get(WILL_RETRY_TAG) == "true",
     )
+
+
+def _unchecked(
+    events: Mapping[dg.DagsterEventType, list[Any]], checks: Collection[tuple[str, Any]], failed_steps: Collection[str]
+) -> set[str]:
+    """Name the checks that steps were to evaluate, and failed before."""
+    planned = events[dg.DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED]
+    keys = [(event.step_key, event.asset_check_planned_data.asset_check_key) for event in planned]
+    return {
+        f"{'/'.join(key.asset_key.path)}:{key.name}"
+        for step, key in keys
+        if step in failed_steps and (step, key) not in checks
+    }
 
 
 def _table(event: Any) -> str:

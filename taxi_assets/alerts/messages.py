@@ -321,7 +321,9 @@ def _month(text: str) -> str:
 def _again(run: RunFact) -> str:
     """Say how what a run was for is run again; a job that isn't of a month has no command."""
     commands = to_materialize(_MONTHS, run.concerns) if run.month else []
-    return " and ".join(commands) or f"launch {run.job} again"
+    # Dagster's own job of what is picked in the UI can't be launched by its name.
+    again = f"launch {run.job} again" if not run.job.startswith("__") else "start it again in the UI"
+    return " and ".join(commands) or again
 
 
 def _for(do: str, months: str) -> str:

@@ -13,7 +13,16 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from taxi_assets.cli import alerts, landing, metrics, months, tables, versions  # noqa: F401 - each declares its commands
+from taxi_assets.cli import (  # noqa: F401 - each declares its commands
+    alerts,
+    check,
+    landing,
+    metrics,
+    months,
+    quarantine,
+    tables,
+    versions,
+)
 from taxi_assets.cli.terminal import FAILED, INTERRUPTED, WRONG_USE, app, say, show_error, show_warning
 from taxi_assets.errors import (
     InterruptedByUserError,

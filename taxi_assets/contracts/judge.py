@@ -17,10 +17,15 @@ from taxi_assets.contracts.contract import Contract, Rule
 from taxi_assets.contracts.types import Frame
 
 FAILED_RULES: Final = "failed_rules"
+SAMPLE: Final = 10
+"""So many of the quarantined rows are a verdict's sample, if there are as many."""
 _EXAMPLES: Final = 5
-# Rows are tallied by which rules they break; each such group names up to this many rows, so that examples differ.
-_EXAMPLES_PER_GROUP: Final = 3
+# Rows are tallied by which rules they break, and within that by the remainder of their number, of which each names its
+# first and its last row: of five rows that break a rule all are named, unless three of them have one remainder.
+_LANES: Final = 64
 _QUARANTINING, _REPORTED, _LANE = "_broken_quarantining", "_broken_reported", "_lane"
+_FIRST, _LAST = "first", "last"
+_Tally = Sequence[Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +52,15 @@ class RuleResult:
 class Verdict:
     """What judging found. `kept` and `quarantined` are lazy and together hold every row of the frame exactly once.
 
-    `quarantined` has one more column, `failed_rules`: the names of the quarantining rules that the row breaks.
+    `quarantined` has one more column, `failed_rules`: the names of the quarantining rules that the row breaks. `sample`
+    are a few of its rows, with `failed_rules`, the columns of quarantining rules, and those that a row is known by.
     """
 
     contract: type[Contract]
     rows: int
     rows_quarantined: int
     results: tuple[RuleResult, ...]
+    sample: tuple[Mapping[str, Any], ...]
     kept: Frame
     quarantined: Frame
 
@@ -90,9 +97,9 @@ def judge(
     )
     broken = hold(judged.filter((nw.col(_QUARANTINING) != 0) | (nw.col(_REPORTED) != 0)))
     tally = (
-        broken.with_columns((nw.col(row_id) % _EXAMPLES_PER_GROUP).alias(_LANE))
+        broken.with_columns((nw.col(row_id) % _LANES).alias(_LANE))
         .group_by(_QUARANTINING, _REPORTED, _LANE)
-        .agg(nw.len().alias("rows"), nw.col(row_id).min().alias("example"))
+        .agg(nw.len().alias("rows"), nw.col(row_id).min().alias(_FIRST), nw.col(row_id).max().alias(_LAST))
         .collect()
         .rows(named=True)
     )
@@ -102,16 +109,24 @@ def judge(
             groups = [group for group in tally if group[bits] >> position & 1]
             found[rule.name] = (
                 sum(group["rows"] for group in groups),
-                sorted(group["example"] for group in groups)[:_EXAMPLES],
+                _some_of(broken, row_id, groups, bits, _EXAMPLES),
             )
+    refused = [group for group in tally if group[_QUARANTINING]]
+    # One row of each kind first, as far as they go.
+    of_each_kind = {group[_QUARANTINING]: group[_FIRST] for group in refused}.values()
+    sampled = [*of_each_kind, *_some_of(broken, row_id, refused, _QUARANTINING, SAMPLE)]
+    sampled = sorted(list(dict.fromkeys(sampled))[:SAMPLE])
     rows = int(frame.select(nw.len()).collect().item())
     shown = {rule.name: list(dict.fromkeys([row_id, *recognised_by, *rule.columns])) for rule in contract.rules()}
     columns = dict.fromkeys(name for names in shown.values() for name in names)
-    examples = _fetch_examples(broken, row_id, list(columns), {id_ for _, ids in found.values() for id_ in ids})
+    examples = _fetch_examples(
+        broken, row_id, [*columns, _QUARANTINING], {*sampled, *(id_ for _, ids in found.values() for id_ in ids)}
+    )
+    of_a_sample = dict.fromkeys([row_id, *recognised_by, *(name for rule in quarantining for name in rule.columns)])
     return Verdict(
         contract=contract,
         rows=rows,
-        rows_quarantined=sum(group["rows"] for group in tally if group[_QUARANTINING]),
+        rows_quarantined=sum(group["rows"] for group in refused),
         results=tuple(
             RuleResult(
                 rule,
@@ -120,6 +135,11 @@ def judge(
                 tuple({name: examples[id_][name] for name in shown[rule.name]} for id_ in found[rule.name][1]),
             )
             for rule in contract.rules()
+        ),
+        sample=tuple(
+            {name: examples[id_][name] for name in of_a_sample}
+            | {FAILED_RULES: [r.name for i, r in enumerate(quarantining) if examples[id_][_QUARANTINING] >> i & 1]}
+            for id_ in sampled
         ),
         kept=judged.filter(nw.col(_QUARANTINING) == 0).drop(_QUARANTINING, _REPORTED),
         quarantined=(
@@ -142,6 +162,16 @@ def _names_broken(rules: Sequence[Rule]) -> nw.Expr:
         return nw.lit(None).cast(nw.List(nw.String))
     names = [nw.when(rule.breaks).then(nw.lit(rule.name)) for rule in rules]
     return nw.concat_str(*names, separator=",", ignore_nulls=True).str.split(",")
+
+
+def _some_of(broken: Frame, row_id: str, groups: _Tally, bits: str, most: int) -> list[int]:
+    """Return the ids of rows of some groups, which `bits` tells from the others: as many as there are, up to `most`."""
+    ids = sorted({group[end] for group in groups for end in (_FIRST, _LAST)})
+    if len(ids) < min(most, sum(group["rows"] for group in groups)):
+        # Their numbers have too few remainders.
+        which = broken.filter(nw.col(bits).is_in(sorted({group[bits] for group in groups})))
+        ids = which.select(nw.col(row_id)).sort(row_id).head(most).collect()[row_id].to_list()
+    return ids[:most]
 
 
 def _fetch_examples(

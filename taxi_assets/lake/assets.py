@@ -20,8 +20,10 @@ from taxi_assets.engines import engine_of
 from taxi_assets.errors import LakeError, PublishLimitExceededError
 from taxi_assets.lake.code_versions import code_version
 from taxi_assets.lake.failures import one_clear_failure
+from taxi_assets.lake.figures import Figures, note_figures
 from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, asset_key, column_schema, rule_results, rule_specs
 from taxi_assets.lake.passed_by import PASSED_BY, PassBy, PassedBy, failing_alone, missing_input, observe, pass_by
+from taxi_assets.lake.quarantine import Quarantine, note_quarantine
 
 IO_MANAGER: Final = "lake_io_manager"
 """Resource key of the lake's IO manager."""
@@ -38,14 +40,17 @@ def table_asset(
     ins: Mapping[str, dg.AssetIn] | None = None,
     tags: Mapping[str, str] | None = None,
     embedded: bool = False,
+    figures: Figures | None = None,
 ) -> Callable[[Transform], dg.AssetsDefinition]:
     """Make a transform the asset of a contract's table.
 
     The transform takes its inputs as lazy frames and returns one, or a MaterializeResult whose value is one, or yields
     such a result to look after it, once it is stored; or a PassBy, if there is nothing to store. An `embedded` one is
     computed and stored within the run's process, whatever engine computes the others: for tables of few rows, each the
-    answer to one scan.
+    answer to one scan. `figures` are asked of each partition that is stored, and shown with it.
     """
+    if figures:
+        note_figures(contract, figures)
     if embedded and ins:
         ins = {
             name: dg.AssetIn(one.key, metadata={**(one.metadata or {}), EMBEDDED: True}) for name, one in ins.items()
@@ -102,6 +107,7 @@ def judged_assets(
     are columns by which a person knows a row again in the examples. Each rule becomes a check of `kept`; above its
     publish limit neither table is touched and the run fails.
     """
+    quarantine = note_quarantine(Quarantine(kept, quarantined, row_id, tuple(recognised_by)))
 
     def decorate(transform: Transform) -> dg.AssetsDefinition:
         def results(*args: Any, **inputs: Any) -> Iterator[Any]:
@@ -115,8 +121,12 @@ def judged_assets(
                 with one_clear_failure(key):
                     raise _limit_exceeded(verdict)
             counts = {"rows_judged": verdict.rows, "rows_quarantined": verdict.rows_quarantined}
-            yield dg.MaterializeResult(asset_key=asset_key(kept), value=verdict.kept, metadata=counts)
-            yield dg.MaterializeResult(asset_key=asset_key(quarantined), value=verdict.quarantined, metadata=counts)
+            of_kept: dict[str, Any] = {**counts, "quarantine": quarantine.link()}
+            of_quarantined = {**counts, **quarantine.metadata(verdict)}
+            yield dg.MaterializeResult(asset_key=asset_key(kept), value=verdict.kept, metadata=of_kept)
+            yield dg.MaterializeResult(
+                asset_key=asset_key(quarantined), value=verdict.quarantined, metadata=of_quarantined
+            )
             # After the materialization, or Dagster takes them for results of the one before.
             yield from rule_results(verdict)
 

@@ -19,6 +19,7 @@ from taxi_assets.contracts import Contract, Frame, contract_of
 from taxi_assets.engines import DataFile, Partition, Written, engine_of
 from taxi_assets.errors import LakeError, LandingError, TaxiAssetsError, UnreadableRowsError
 from taxi_assets.lake.failures import one_clear_failure, said_by
+from taxi_assets.lake.figures import figures_of
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import (
     CUT_OFF,
@@ -32,6 +33,7 @@ from taxi_assets.lake.metadata import (
 from taxi_assets.lake.partitions import partition_of
 from taxi_assets.lake.passed_by import MOST_RETRIES, PassBy, PassedBy
 from taxi_assets.lake.re_issues import SOURCE_FINGERPRINT, what_changed
+from taxi_assets.lake.stored_checks import Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,8 @@ class DeltaLakeIOManager(dg.IOManager):
     def _publish(self, context: dg.OutputContext, frame: Frame) -> None:
         contract = contract_of("/".join(context.asset_key.path))
         location = self._lake.location(contract)
-        notes, written = _notes(context), []
-        for key, partition in self._partitions(contract, context):
+        partitions, notes, written = self._partitions(contract, context), _notes(context), []
+        for key, partition in partitions:
             where = f"{contract.stored_as().key} {key}".strip()
             with one_clear_failure(where, f"{where} stands"):
                 try:
@@ -93,8 +95,14 @@ class DeltaLakeIOManager(dg.IOManager):
         with one_clear_failure(f"{contract.stored_as().key} is stored; comparing it with what it was before"):
             for part in written if fingerprint else ():
                 changes.update(what_changed(contract, part, fingerprint))
+        figures: dict[str, float] = {}
+        if contract.stored_as().partition and len(partitions) == 1:
+            ((key, _),) = partitions
+            with one_clear_failure(f"{contract.stored_as().key} is stored; asking its figures"):
+                figures = figures_of(contract, Stored(self._lake.embedded(), context.asset_partitions_def, key))
         context.add_output_metadata(
             {
+                **figures,
                 **changes,
                 "dagster/partition_row_count": sum(part.rows for part in written),
                 "dagster/row_count": location.row_count() or 0,

@@ -14,11 +14,11 @@ import dagster as dg
 
 from taxi_assets.contracts import Contract, Frame, duplicated_keys, orphaned_keys, validate
 from taxi_assets.engines import Partition, read_notes
-from taxi_assets.errors import first_line, printable
+from taxi_assets.errors import LakeError, first_line, printable
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.lake.partitions import partition_of
+from taxi_assets.lake.partitions import key_of, partition_of
 from taxi_assets.lake.passed_by import PassedBy, no_result
 
 
@@ -90,7 +90,8 @@ def stored_checks(
 
     They look within this process, whatever engine computes: what they ask is answered by a scan of a few columns, which
     costs less than a cluster's query. What one engine wrote is so seen by another. A table that the run has passed by
-    isn't checked.
+    isn't checked. A run of no partition, which is all that the UI can start of checks alone, looks at the newest that
+    each table stores, and records what it finds as of that.
     """
     by_key = {dg.AssetCheckKey(asset_key(check.contract), check.name): check for check in checks}
 
@@ -109,28 +110,63 @@ def stored_checks(
     @dg.multi_asset_check(name=name, specs=list(specs.values()), can_subset=True)
     def run(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], passed_by: dg.ResourceParam[PassedBy]
-    ) -> Iterator[dg.AssetCheckResult]:
-        stored = Stored(lake.embedded(), partitions_def, context.partition_key)
+    ) -> Iterator[Any]:
+        asked = context.partition_key if context.has_partition_key else None
         for key in sorted(context.selected_asset_check_keys):
             check = by_key[key]
             passed_by.wait_for(context.run.run_id, key.asset_key)
             if passed_by.found(context.instance, context.run, key.asset_key):
                 yield no_result(specs[key])
                 continue
-            finding = _find(check, stored)
+            partition = asked or _newest(lake, partitions_def, context.instance, check.contract)
+            finding = _find(check, Stored(lake.embedded(), partitions_def, partition))
             warns = finding.warns or not check.blocking
             if not (finding.passed or warns):
                 passed_by.note_unsound(context.run.run_id, [key.asset_key], f"{check.name} failed: {finding.says}")
-            yield dg.AssetCheckResult(
-                passed=finding.passed,
-                asset_key=key.asset_key,
-                check_name=check.name,
-                severity=dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR,
-                description=printable(finding.says),
-                metadata=dict(finding.figures),
-            )
+            says = finding.says if asked else f"{partition}, the newest that is stored: {finding.says}"
+            found: dict[str, Any] = {
+                "passed": finding.passed,
+                "asset_key": key.asset_key,
+                "check_name": check.name,
+                "severity": dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR,
+                "description": printable(says),
+                "metadata": dict(finding.figures),
+            }
+            if asked:
+                yield dg.AssetCheckResult(**found)
+            else:
+                yield from _of_no_partition(context, {**found, "blocking": check.blocking}, partition)
 
     return run
+
+
+def _newest(
+    lake: Lake, partitions_def: dg.PartitionsDefinition, instance: dg.DagsterInstance, contract: type[Contract]
+) -> str:
+    """Return the key of the newest partition that a table holds; of a table without, of those that runs have stored."""
+    if contract.stored_as().partition:
+        keys = {key_of(partitions_def, texts) for texts in lake.location(contract).stored_partitions()}
+    else:
+        keys = instance.get_materialized_partitions(asset_key(contract))
+    if not keys:
+        with one_clear_failure(contract.stored_as().key):
+            raise LakeError(
+                f"{contract.stored_as().key} holds nothing to be checked yet. Materialize a partition first."
+            )
+    # Of times, as texts, the greatest is the newest.
+    return max(keys)
+
+
+def _of_no_partition(context: dg.AssetCheckExecutionContext, found: Mapping[str, Any], partition: str) -> Iterator[Any]:
+    """Record what a run of no partition has found of one: of Dagster's own result it would make an error (1.13)."""
+    (spec,) = (
+        one for one in context.check_specs if (one.asset_key, one.name) == (found["asset_key"], found["check_name"])
+    )
+    yield dg.Output(None, output_name=spec.get_python_identifier())
+    # The run was planned to evaluate it of no partition, which would stand there as never done.
+    of_the_run: Any = dg.AssetCheckEvaluation(**found)
+    context.op_execution_context.log_event(of_the_run)
+    yield dg.AssetCheckEvaluation(**found, partition=partition)
 
 
 def _find(check: StoredCheck, stored: Stored) -> Finding:

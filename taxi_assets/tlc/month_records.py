@@ -60,10 +60,14 @@ def sources_of_silver(instance: dg.DagsterInstance, wanted: Collection[ServiceMo
 
 
 def not_made_good(instance: dg.DagsterInstance, run_ids: Collection[str]) -> set[str]:
-    """Return those of some runs that failed or were cancelled, unless Dagster's re-execution of it succeeded since."""
+    """Return those of some runs that failed or were cancelled, unless Dagster's re-execution of it succeeded since.
+
+    Runs of checks alone are left out: they were to make nothing.
+    """
     if not run_ids:
         return set()
-    failed = instance.get_runs(dg.RunsFilter(run_ids=list(run_ids), statuses=list(_NOT_DONE)))
+    found = instance.get_runs(dg.RunsFilter(run_ids=list(run_ids), statuses=list(_NOT_DONE)))
+    failed = [run for run in found if run.asset_selection or not run.asset_check_selection]
     if not failed:
         return set()
     roots = {run.run_id: run.root_run_id or run.run_id for run in failed}

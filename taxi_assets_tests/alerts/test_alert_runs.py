@@ -340,7 +340,7 @@ def test_a_range_of_months_on_the_command_line_is_a_digest(tmp_path: Path) -> No
         assert sampled.wait(60) == 0
         home.report("materialize", "--service", "green", "--jobs", "2", "2024-01:2024-06")
         tags = [run.tags for run in instance.get_runs()]
-        assert len({of_one["taxi_assets/process"] for of_one in tags}) == 2
+        assert len({of_one[".dagster/taxi_assets_process"] for of_one in tags}) == 2
         assert len({of_one[BATCH] for of_one in tags}) == 1
         watch.tick()
         (received,) = webhook.received
@@ -361,3 +361,20 @@ def test_runs_are_read_in_the_order_of_their_ends_a_few_at_a_time_and_none_twice
         state = plan.plan(plan.Facts(0.0, runs), state, [], UI)
     assert read == [run.run_id for run in reversed(instance.get_runs())]
     assert state.place == last_place(instance)
+
+
+def test_an_alert_of_checks_that_were_run_alone_names_the_month_and_what_can_be_typed(watch: Watch) -> None:
+    assert watch.run(*trips(10)).success
+    watch.tick()
+    settings, key = watch.workspace.settings, dg.AssetKey(GREEN.split("/"))
+    shutil.rmtree(Path(settings.lake_root, "tlc_bronze", "green_trips"))
+    job = build_defs(settings).resolve_implicit_global_asset_job_def()
+    checks = {dg.AssetCheckKey(key, name) for name in ("matches_contract", "rows_accounted_for")}
+    alone = job.get_subset(asset_selection=set(), asset_check_selection=checks)
+    assert not alone.execute_in_process(instance=watch.workspace.instance, raise_on_error=False).success
+    watch.webhook.received.clear()
+    watch.tick()
+    (received,) = watch.webhook.received
+    assert received["title"].startswith(f"[error] {GREEN}:rows_accounted_for 2024-01")
+    assert "taxi-assets materialize --service green 2024-01" in received["message"]
+    assert "__ASSET_JOB" not in received["title"] + received["message"]

@@ -31,7 +31,11 @@ def failed_runs_batch(instance: dg.DagsterInstance, tags: dict[str, str]) -> Bat
 
 def test_runs_requested_together_are_a_batch_and_a_process_alone_makes_none(instance: dg.DagsterInstance) -> None:
     mine = batch_tags()
-    process = {"taxi_assets/host": "here", "taxi_assets/process": "12", "taxi_assets/process_began": "3"}
+    process = {
+        ".dagster/taxi_assets_host": "here",
+        ".dagster/taxi_assets_process": "12",
+        ".dagster/taxi_assets_process_began": "3",
+    }
     assert failed_runs_batch(instance, {**mine, **process}) == tuple(mine.items())
     assert failed_runs_batch(instance, {**mine, "dagster/backfill": "abc"}) == (("dagster/backfill", "abc"),)
     assert failed_runs_batch(instance, {"dagster/sensor_name": "one"}) == (("dagster/sensor_name", "one"),)

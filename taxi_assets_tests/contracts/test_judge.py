@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxi_assets.contracts import Contract, Frame, Int64, Verdict, column, judge, rule
+from taxi_assets.contracts.judge import SAMPLE
 from taxi_assets.engines import Engine
 from taxi_assets_tests.scenario import POLARS, collected, on
 
@@ -161,6 +162,28 @@ def test_there_are_at_most_five_examples_all_different_and_each_breaks_the_rule(
     assert all(height < width for width, height in fallen)
 
 
+@pytest.mark.parametrize("apart", [1, 3, 64])
+def test_five_rows_that_break_a_rule_are_five_examples_wherever_they_stand(apart: int, engine: Engine) -> None:
+    verdict = judged(*[NARROW, *[GOOD] * (apart - 1)] * 5, engine=engine)
+
+    assert [example["box"] for example in verdict.results[0].examples] == [1 + apart * number for number in range(5)]
+
+
+@pytest.mark.parametrize("apart", [1, 64])
+def test_a_sample_of_quarantined_rows_has_one_of_each_kind_and_says_what_each_breaks(
+    apart: int, engine: Engine
+) -> None:
+    narrow = [NARROW, *[TALL] * (apart - 1)] * 12
+    verdict = judged(*narrow, FLAT, NARROW_AND_FALLEN, engine=engine)
+
+    assert len(verdict.sample) == 10
+    assert dict(verdict.sample[0]) == {"box": 1, "width": 0, "height": 5, "failed_rules": ["wide_enough"]}
+    last = len(narrow) + 1
+    assert {row["box"]: row["failed_rules"] for row in verdict.sample[-2:]} == {
+        last: ["upright"], last + 1: ["wide_enough", "upright"],
+    }  # fmt: skip
+
+
 @pytest.mark.fast
 def test_no_row_is_an_example_twice() -> None:
     for result in judged(*[FLAT, NARROW_AND_FALLEN] * 20).results:
@@ -174,7 +197,7 @@ def test_a_frame_whose_rows_are_all_bad_keeps_none(engine: Engine) -> None:
     assert numbers(verdict.kept) == []
     assert numbers(verdict.quarantined) == list(range(1, 9))
     assert [result.rows_failing for result in verdict.results] == [8, 0, 8]
-    assert len(verdict.results[0].examples) == 3  # all in one group, of which three are named
+    assert len(verdict.results[0].examples) == 5
 
 
 def test_a_frame_without_rows_breaks_nothing_and_can_be_published(engine: Engine) -> None:
@@ -266,10 +289,11 @@ def test_nothing_but_counts_and_examples_leaves_spark_though_every_row_breaks_a_
 
     assert (verdict.rows, verdict.rows_quarantined) == (1_000, 1_000)
     assert [result.rows_failing for result in verdict.results] == [500, 0, 1_000]
-    # Two groups of rows by what they break, each in three parts; the number of rows; then at most five examples a rule.
+    # Groups of rows by what they break and by their numbers' remainders; the number of rows; then at most five examples
+    # a rule, and the sample.
     groups, counts, examples = left
-    assert (groups, counts) == (2 * 3, 1)
-    assert 0 < examples <= 5 * len(Boxes.rules())
+    assert (groups, counts) == (64, 1)
+    assert 0 < examples <= 5 * len(Boxes.rules()) + SAMPLE
 
 
 def test_only_rows_that_break_a_rule_are_held_and_all_that_is_asked_of_them_comes_from_there(engine: Engine) -> None:

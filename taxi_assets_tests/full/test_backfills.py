@@ -107,7 +107,7 @@ def test_interrupted_every_run_ends_as_failed_none_begins_and_the_months_run_wel
         _, err = process.communicate(timeout=2 * MINUTE)
         assert process.returncode == 130
         assert err.strip() == "Interrupted. Months that were done are stored whole; run the others again."
-        assert not any(lives(int(run.tags["taxi_assets/process"])) for run in runs)
+        assert not any(lives(int(run.tags[".dagster/taxi_assets_process"])) for run in runs)
         found = {run.run_id: run.status for run in instance.get_runs()}
         assert len(found) == int(jobs)
         assert {found[run.run_id] for run in runs} == {DagsterRunStatus.FAILURE}

@@ -111,7 +111,7 @@ def test_two_runs_of_one_month_or_of_spark_wait_for_each_other(server: Deploymen
     one, *others = TAKING_TURNS
     of_one_month = server.launch_runs("tlc_green", [one, one])
     # The queue knows what computes by this name alone.
-    named_spark = server.launch_runs("tlc_green", others, **{"taxi_assets/engine": "spark"})
+    named_spark = server.launch_runs("tlc_green", others, **{".dagster/taxi_assets_engine": "spark"})
 
     runs, _ = server.ends_of([*of_one_month, *named_spark])
 
@@ -173,10 +173,12 @@ def test_a_landed_file_is_requested_by_a_tick_queued_run_by_the_daemon_and_store
     server: Deployment, landed: dict[str, Any]
 ) -> None:
     assert landed["status"] == "SUCCESS"
-    assert {name: landed["tags"][name] for name in ("dagster/partition", "services", "taxi_assets/engine")} == {
+    assert {
+        name: landed["tags"][name] for name in ("dagster/partition", "services", ".dagster/taxi_assets_engine")
+    } == {
         "dagster/partition": LANDED,
         "services": "green",
-        "taxi_assets/engine": "polars",
+        ".dagster/taxi_assets_engine": "polars",
     }
     assert "RunEnqueuedEvent" in {event["__typename"] for event in events_of(server, landed["runId"])}
     assert [tick["runIds"] for tick in server.ticks_with_runs()] == [[landed["runId"]]]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from decimal import Decimal
+from typing import Any
 
 import dagster as dg
 import pytest
 
 from taxi_assets.check_history import latest_results
+from taxi_assets.contracts import Contract
 from taxi_assets.definitions import build_defs
 from taxi_assets.lake.metadata import WITHIN_PUBLISH_LIMIT, asset_key
 from taxi_assets.tlc.assets import keys_for
@@ -163,3 +165,38 @@ def test_no_event_of_a_run_tells_how_storage_is_reached(month: RunMonth) -> None
     records = month.workspace.instance.all_logs(month.result.run_id)
     assert records
     assert not [record for record in records if "storage_options" in str(record) or "LocalConfig" in str(record)]
+
+
+def metadata_of(month: RunMonth, table: type[Contract]) -> dict[str, Any]:
+    """Return what the month's run has told Dagster of a table, as plain values; tables as lists of rows."""
+    (found,) = (
+        event.event_specific_data.materialization.metadata  # type: ignore[union-attr]
+        for event in month.result.get_asset_materialization_events()
+        if event.asset_key == asset_key(table)
+    )
+    return {
+        name: [record.data for record in one.records] if isinstance(one, dg.TableMetadataValue) else one.value
+        for name, one in found.items()
+    }
+
+
+def test_the_quarantine_tells_how_many_rows_each_rule_refused_and_shows_some(month: RunMonth) -> None:
+    told = metadata_of(month, QUARANTINES[Service.GREEN])
+    assert told["rows_by_rule"] == [
+        {"rule": "positive_fare_amount", "rows": 1}, {"rule": "positive_trip_distance", "rows": 1},
+    ]  # fmt: skip
+    shown = [(row["source_row"], row["failed_rules"], row["fare_amount"]) for row in told["sample_rows"]]
+    assert shown == [(19, "positive_trip_distance", 12.0), (20, "positive_fare_amount", -12.0)]
+
+
+def test_a_silver_month_links_to_its_quarantine(month: RunMonth) -> None:
+    assert metadata_of(month, SILVER_TRIPS[Service.GREEN])["quarantine"] == asset_key(QUARANTINES[Service.GREEN])
+
+
+@pytest.mark.parametrize("table", [FactTopZones, FactTripsBoroughHour, NycTaxiDaily])
+def test_a_gold_month_tells_figures_to_plot(month: RunMonth, table: type[Contract]) -> None:
+    # Of 30 rows 27 are kept, of 20 dollars each with a fare of 12.
+    told = metadata_of(month, table)
+    figures = {name: told.get(name) for name in ("trips", "revenue", "average_fare", "quarantined_share")}
+    revenue = None if table is NycTaxiDaily else 540.0
+    assert figures == {"trips": 27, "revenue": revenue, "average_fare": 12.0, "quarantined_share": 0.1}

@@ -13,8 +13,10 @@ import polars as pl
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from taxi_assets.check_history import latest_results
 from taxi_assets.contracts import Contract
 from taxi_assets.definitions import build_defs
+from taxi_assets.lake.metadata import asset_key
 from taxi_assets.places import lake_of, landing_of
 from taxi_assets.settings import Settings
 from taxi_assets.tlc.bronze.green_trips import GreenTrips
@@ -161,3 +163,53 @@ def test_a_failing_check_says_in_figures_what_is_wrong(settings: Settings, insta
         "silver_revenue": "540.01",
         "silver_trips_without_total": 0,
     }
+
+
+def run_alone(settings: Settings, instance: dg.DagsterInstance, table: type[Contract]) -> dg.ExecuteInProcessResult:
+    """Run the stored checks of a table as "Execute all" in the UI does: of no partition."""
+    keys = {
+        key
+        for check in all_checks(landing_of(settings))
+        for key in check.check_keys
+        if key.asset_key == asset_key(table)
+    }
+    job = build_defs(settings).resolve_implicit_global_asset_job_def()
+    subset = job.get_subset(asset_selection=set(), asset_check_selection=keys)
+    return subset.execute_in_process(instance=instance, raise_on_error=False)
+
+
+def test_checks_of_no_partition_look_at_the_newest_that_is_stored_and_are_recorded_as_of_it(
+    settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    result = run_alone(settings, instance, SilverGreenTrips)
+    assert result.success
+    keys = {evaluation.asset_check_key for evaluation in result.get_asset_check_evaluations()}
+    assert len(keys) == 4
+    found = latest_results(instance, sorted(keys), str(MONTH))
+    assert [one.status for one in found] == ["passed"] * 4
+    assert {one.says.partition(": ")[0] for one in found} == {f"{MONTH}, the newest that is stored"}
+    latest = instance.event_log_storage.get_latest_asset_check_execution_by_key(sorted(keys))
+    assert {record.partition for record in latest.values()} == {str(MONTH)}
+
+
+def test_a_check_of_no_partition_that_fails_fails_its_run_and_is_recorded_for_the_month(
+    settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    add_row(settings, SilverGreenTrips)
+    result = run_alone(settings, instance, SilverGreenTrips)
+    assert not result.success
+    (key,) = {one.asset_check_key for one in result.get_asset_check_evaluations() if not one.passed}
+    assert key.name == "rows_accounted_for"
+    (found,) = latest_results(instance, [key], str(MONTH))
+    assert (found.status, found.says.partition(": ")[2]) == ("failed", "bronze 20; kept 19; quarantined 2")
+
+
+def test_a_check_of_no_partition_of_a_table_that_holds_nothing_is_one_line(
+    settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    shutil.rmtree(Path(settings.lake_root, *asset_key(SilverGreenTrips).path))
+    result = run_alone(settings, instance, SilverGreenTrips)
+    (failed,) = (event for event in result.all_events if event.is_step_failure)
+    assert failed.step_failure_data.user_failure_data.description == (  # type: ignore[union-attr]
+        "tlc_silver/green_trips holds nothing to be checked yet. Materialize a partition first."
+    )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from decimal import Decimal
+from math import nan
 from pathlib import Path
 
 import dagster as dg
@@ -28,6 +30,7 @@ from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched, TripsEnrich
 from taxi_assets.nyctaxi.trip_files import trip_files
 from taxi_assets.places import landing_of
 from taxi_assets_tests.nyctaxi.rides import MONTH, SCHEMA, Star, ride, rides
+from taxi_assets_tests.scenario import settled
 
 pytestmark = pytest.mark.fast
 
@@ -205,6 +208,37 @@ def test_a_month_that_no_file_holds_is_one_clear_error(star: Star) -> None:
 
     assert "holds trips of 2016-02" in cause
     assert "nyctaxi_trips.parquet" in cause
+
+
+def test_a_csv_that_is_cut_off_is_refused_until_it_has_settled_and_then_warned_of(star: Star) -> None:
+    star.land(rides(3), "nyctaxi_trips.csv")
+    path = Path(star.settings.landing_root) / "nyctaxi_trips.csv"
+    path.write_bytes(path.read_bytes()[:-20])
+
+    (cause,) = causes(star.run())
+    assert "nyctaxi_trips.csv can't be used: it is cut off: its last line" in cause
+
+    settled(path)
+    result = star.run()
+    assert result.success
+    assert not_passed(result) == {
+        "file_is_whole",
+        "nothing_rescued",
+        "values_fit_their_types",
+        "required_values_present",
+    }
+    (found,) = (one for one in result.get_asset_check_evaluations() if one.check_name == "file_is_whole")
+    assert (found.description or "").startswith("nyctaxi_trips.csv is cut off: its last line")
+
+
+def test_a_fare_that_is_no_number_is_rescued_and_in_no_sum(star: Star) -> None:
+    star.land([*rides(2), ride(fare_amount=nan)])
+
+    assert star.run().success
+    assert star.table(TripsRaw)["_rescued_data"].drop_nulls().to_list() == ['{"fare_amount":"NaN"}']
+    assert star.table(FactTrips)["fare_amount"].sum() == Decimal("19.00")
+    (held,) = star.table(TripsEnrichedQuarantine)["failed_rules"].to_list()
+    assert held == ["required_values_present", "values_fit_their_types"]
 
 
 def test_a_file_that_lacks_a_column_is_one_clear_error(star: Star) -> None:

@@ -6,13 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
+import narwhals.stable.v1 as nw
 import polars as pl
 import pytest
 
 from taxi_assets.contracts import Contract
+from taxi_assets.definitions import build_defs
 from taxi_assets.places import landing_of
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
+from taxi_assets.tlc.checks import all_checks
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
 from taxi_assets.tlc.gold.fact_trips_borough_hour import FactTripsBoroughHour
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
@@ -144,3 +147,21 @@ def test_a_refused_file_of_trips_says_so_of_its_bronze_table_alone(workspace: Wo
     (failure,) = workspace.failures(result)
     assert failure.endswith("tlc_bronze/yellow_trips stands as before.")
     assert workspace.lake.row_count(Zones) == 265
+
+
+def test_a_run_of_checks_alone_that_fails_makes_no_service_failed(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, trips(12))
+    workspace.land(Service.YELLOW, trips(10))
+    assert workspace.run().success
+    # A row less than bronze has.
+    silver, month = SILVER_TRIPS[Service.YELLOW], {"source_month": MONTH.first_day}
+    rows = workspace.lake.read(silver, [month]).filter(nw.col("source_row") > 1)
+    workspace.lake.engine.replace(silver, workspace.lake.location(silver), rows, month, {}, run_id="by hand")
+    job = build_defs(workspace.settings).resolve_job_def("tlc_month")
+    keys = {key for checks in all_checks(landing_of(workspace.settings)) for key in checks.check_keys}
+    subset = job.get_subset(asset_selection=set(), asset_check_selection=keys)
+    result = subset.execute_in_process(
+        instance=workspace.instance, tags={"dagster/partition": str(MONTH)}, raise_on_error=False
+    )
+    assert not result.success
+    assert states(workspace) == {Service.YELLOW: "checks failing", Service.GREEN: "materialized"}

@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
-from taxi_assets.tlc.gold.trips import average, if_any, published, stack, total_of
+from taxi_assets.tlc.gold.trips import average, if_any, plotted, published, stack, total_of
 from taxi_assets.tlc.money import Money, MoneySum
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
@@ -67,6 +67,11 @@ def ranked_by_revenue(trips: Frame) -> Frame:
 _COLUMNS = ("pickup_location_id", "pickup_borough", "pickup_zone", "fare_amount", "total_amount", "source_month")
 
 
-@table_asset(FactTopZones, partitions_def=MONTHS, ins=optional_inputs(SILVER_TRIPS))
+@table_asset(
+    FactTopZones,
+    partitions_def=MONTHS,
+    ins=optional_inputs(SILVER_TRIPS),
+    figures=plotted(FactTopZones, ("trip_count",), "total_revenue"),
+)
 def fact_top_zones(context: dg.AssetExecutionContext, **trips: Frame | None) -> dg.MaterializeResult[Any]:
     return published(ranked_by_revenue(stack(stored_of(trips, context.partition_key), _COLUMNS)), trips)

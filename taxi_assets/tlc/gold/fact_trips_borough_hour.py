@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
-from taxi_assets.tlc.gold.trips import MILES_PLACES, average, if_any, published, stack, total_of
+from taxi_assets.tlc.gold.trips import MILES_PLACES, average, if_any, plotted, published, stack, total_of
 from taxi_assets.tlc.money import Miles, Money, MoneySum
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
@@ -70,6 +70,11 @@ _COLUMNS = (
 )
 
 
-@table_asset(FactTripsBoroughHour, partitions_def=MONTHS, ins=optional_inputs(SILVER_TRIPS))
+@table_asset(
+    FactTripsBoroughHour,
+    partitions_def=MONTHS,
+    ins=optional_inputs(SILVER_TRIPS),
+    figures=plotted(FactTripsBoroughHour, ("trip_count",), "total_revenue"),
+)
 def fact_trips_borough_hour(context: dg.AssetExecutionContext, **trips: Frame | None) -> dg.MaterializeResult[Any]:
     return published(by_borough_and_hour(stack(stored_of(trips, context.partition_key), _COLUMNS)), trips)

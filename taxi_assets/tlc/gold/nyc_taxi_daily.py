@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Date, Frame, Int64, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
-from taxi_assets.tlc.gold.trips import average, published, stack, total_of
+from taxi_assets.tlc.gold.trips import average, plotted, published, stack, total_of
 from taxi_assets.tlc.money import Money
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
@@ -52,7 +52,12 @@ def by_day(trips: Frame) -> Frame:
     )
 
 
-@table_asset(NycTaxiDaily, partitions_def=MONTHS, ins=optional_inputs(SILVER_TRIPS))
+@table_asset(
+    NycTaxiDaily,
+    partitions_def=MONTHS,
+    ins=optional_inputs(SILVER_TRIPS),
+    figures=plotted(NycTaxiDaily, ("trip_count", "repeat_count")),
+)
 def nyc_taxi_daily(context: dg.AssetExecutionContext, **trips: Frame | None) -> dg.MaterializeResult[Any]:
     columns = ("pickup_date", "fare_amount", "is_repeat", "source_month")
     return published(by_day(stack(stored_of(trips, context.partition_key), columns)), trips)

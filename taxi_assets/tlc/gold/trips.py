@@ -12,8 +12,9 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines import decimal_units, ratio
+from taxi_assets.lake.figures import Figures
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
-from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
 from taxi_assets.vocabulary import Service
 
 MONEY_PLACES: Final = 2
@@ -91,6 +92,40 @@ def published(rows: Frame, trips: Mapping[str, Frame | None]) -> dg.MaterializeR
             "services_without_this_month": [name for name, frame in trips.items() if frame is None],
         },
     )
+
+
+def plotted(contract: type[Contract], trip_count: Sequence[str], revenue: str | None = None) -> Figures:
+    """Ask of a gold month how many trips it counts, their revenue and average fare in USD, and the share quarantined.
+
+    The columns are those of `reconciles_with_silver`; `avg_fare` is of the first of those that count trips. The average
+    is made of averages, each rounded to the cent, and so is as exact. The share, 0 to 1, is of all services' rows.
+    """
+
+    def ask(stored: Stored) -> Mapping[str, float | None]:
+        with_fare = nw.when(~nw.col("avg_fare").is_null()).then(nw.col(trip_count[0]))
+        (found,) = (
+            stored.rows(contract)
+            .with_columns((nw.col(revenue) if revenue else nw.lit(None)).cast(nw.Float64).alias("total"))
+            .select(
+                nw.sum_horizontal(*trip_count).sum().alias("trips"),
+                nw.col("total").sum().alias("revenue"),
+                nw.col("total").count().alias("revenues"),
+                (nw.col("avg_fare").cast(nw.Float64) * with_fare).sum().alias("fares"),
+                with_fare.sum().alias("trips_with_fare"),
+            )
+            .collect()
+            .rows(named=True)
+        )
+        kept = sum(stored.count(silver) for silver in SILVER_TRIPS.values())
+        quarantined = sum(stored.count(quarantine) for quarantine in QUARANTINES.values())
+        return {
+            "trips": found["trips"],
+            "revenue": round(found["revenue"], 2) if found["revenues"] else None,
+            "average_fare": round(found["fares"] / found["trips_with_fare"], 2) if found["trips_with_fare"] else None,
+            "quarantined_share": round(quarantined / (kept + quarantined), 6) if kept + quarantined else None,
+        }
+
+    return ask
 
 
 def reconciles_with_silver(
