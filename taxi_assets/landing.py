@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -21,12 +22,28 @@ from obstore.store import ObjectStore
 from taxi_assets.errors import LandingError, first_line, printable
 from taxi_assets.object_store import open_store
 
+NOT_SHOWN: Final = "what isn't shown, as a link leads out of landing to it"
+"""Stands in a message for what a file holds that whoever put the link there may not be allowed to read."""
+
 _BLOCK: Final = 4 * 1024 * 1024
+_LONGEST_TEXT: Final = 1024 * 1024
+_KINDS: Final = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_OF_NO_FILE: Final = "Put the file itself there, or take this out of landing."
 
 
 @dataclass(frozen=True, slots=True)
 class LandedFile:
-    """A file as a listing shows it. `identity` changes when it is written again, on a local disk even if unchanged."""
+    """A file as a listing shows it. `identity` changes when it is written again, on a local disk even if unchanged.
+
+    `no_file` is what stands there instead, such as a link that leads nowhere: there is nothing to be read, or reading
+    would never end. `leads_out`: a link that leads out of landing leads to it.
+    """
 
     path: str
     size: int
@@ -34,6 +51,8 @@ class LandedFile:
     # Not compared: a bucket's identity says whether it is the same file.
     modified: datetime | None = field(default=None, compare=False)
     """When it was last written, by its store; None where that isn't known."""
+    no_file: str = ""
+    leads_out: bool = False
 
     @property
     def name(self) -> str:
@@ -48,6 +67,18 @@ class LandedFile:
     def unusable(self, problem: str, remedy: str = "Fetch it again, or take it out of landing.") -> LandingError:
         """Return the error that says why this file can't be used, and what to do."""
         return LandingError(f"{self.path} can't be used: {problem}. {remedy}")
+
+    def require_file(self) -> None:
+        """See that it can be opened. Raises LandingError, saying what it is instead of a file."""
+        if self.no_file:
+            raise self.unusable(f"it is {self.no_file}, not a file", _OF_NO_FILE)
+
+    def quoted(self, content: str) -> str:
+        """Return what a message may show of what the file holds: nothing, where a link leads out of landing to it.
+
+        Whoever writes into landing may lead a link to what they may not read themselves.
+        """
+        return NOT_SHOWN if self.leads_out else content
 
     def unreadable(self, error: Exception) -> LandingError:
         """Return the error that says what keeps this file from being read, as its store has it."""
@@ -77,25 +108,31 @@ class Landing:
     def files(self) -> list[LandedFile]:
         """List all files, however deep, sorted by path; not hidden ones, which are unfinished, or notes on others.
 
-        One whose path holds what can't be seen is listed under another, which is no catalog's, and never read. Raises
-        LandingError if the root isn't there.
+        What stands there and is none, such as a pipe or an empty folder called like a file, is listed too, as it may
+        stand where a file is looked for. One whose path holds what can't be seen is listed under another, which is no
+        catalog's, and never read. Raises LandingError if the root isn't there.
         """
         try:
-            found = [file for file in self._listed() if not _is_hidden(file["path"])]
+            entries = {} if self._is_bucket else {entry.path: entry for entry in _walked(self.root)}
+            found = [file for file in self._listed(entries) if not _is_hidden(file["path"])]
         except (OSError, obstore.exceptions.BaseError) as error:
             raise self._unreachable(error) from error
-        return sorted(
-            (
-                LandedFile(
-                    path=_readable(file["path"]),
-                    size=file["size"],
-                    identity=(file["e_tag"] or f"{file['size']}-{file['last_modified'].isoformat()}").strip('"'),
-                    modified=file.get("last_modified"),
-                )
-                for file in found
-            ),
-            key=lambda file: file.path,
-        )
+        files = [
+            LandedFile(
+                path=_readable(file["path"]),
+                size=file["size"],
+                identity=(file["e_tag"] or f"{file['size']}-{file['last_modified'].isoformat()}").strip('"'),
+                modified=file.get("last_modified"),
+                leads_out=file["path"] in entries and entries[file["path"]].leads_out,
+            )
+            for file in found
+        ]
+        others = [
+            LandedFile(_readable(entry.path), 0, entry.no_file, no_file=entry.no_file)
+            for entry in entries.values()
+            if entry.no_file
+        ]
+        return sorted([*files, *others], key=lambda file: file.path)
 
     def uri(self, file: LandedFile) -> str:
         """Return where a file stands, for a reader that opens it itself."""
@@ -109,7 +146,11 @@ class Landing:
         return settled if settled > datetime.now(UTC) else None
 
     def fingerprint(self, file: LandedFile) -> str:
-        """Return a file's SHA-256: the same for the same bytes, whatever its name and date."""
+        """Return a file's SHA-256: the same for the same bytes, whatever its name and date.
+
+        Raises LandingError if it is no file.
+        """
+        file.require_file()
         digest = hashlib.sha256()
         # A reader: obstore's streams take five times as long (0.12).
         reader = obstore.open_reader(self.store, file.path, buffer_size=_BLOCK)
@@ -118,37 +159,62 @@ class Landing:
         return digest.hexdigest()
 
     def read_text(self, path: str) -> str | None:
-        """Return what a text file in UTF-8 says; None if it isn't there. Raises LandingError if it can't be read."""
+        """Return what a text file in UTF-8 says; None if nothing of that name is there, nor a link that leads nowhere.
+
+        Raises LandingError if what is there can't be read, is no file, or too long to be a text.
+        """
         try:
-            return bytes(obstore.get(self.store, path).bytes()).decode("utf-8-sig")
-        except FileNotFoundError:
-            return None
+            return self._read_text(path)
         except (OSError, UnicodeDecodeError, obstore.exceptions.BaseError) as error:
             raise LandingError(
                 f"{path} in landing can't be read: {first_line(error)}. See that it may be read, and is text in UTF-8."
             ) from error
 
-    def _listed(self) -> Iterator[Mapping[str, Any]]:
+    def leads_out(self, path: str) -> bool:
+        """Whether a link that leads out of landing leads to a file."""
+        return not self._is_bucket and _leads_out(self.root, path)
+
+    def _read_text(self, path: str) -> str | None:
+        found = self._kind_of(path)
+        if found is None:
+            return None
+        if found:
+            raise LandingError(f"{path} in landing can't be read: it is {found}, not a file. {_OF_NO_FILE}")
+        answer = obstore.get(self.store, path)
+        size = answer.meta["size"]
+        if size > _LONGEST_TEXT:
+            raise LandingError(
+                f"{path} in landing can't be read: it has {size:,} bytes, which no such text has. "
+                "See that it is the file that it is to be."
+            )
+        # One that says that it is empty may be none of a disk's, and reading it never end.
+        return bytes(answer.bytes()).decode("utf-8-sig") if size else ""
+
+    def _kind_of(self, path: str) -> str | None:
+        """Say what stands under a name instead of a file: '' for a file, None if nothing does."""
+        if not self._is_bucket:
+            full = os.path.join(self.root, path)  # noqa: PTH118 - as it is written: a Path would mend it
+            return _no_file(full) if os.path.lexists(full) else None
+        try:
+            obstore.head(self.store, path)
+        except FileNotFoundError:
+            return _KINDS[stat.S_IFDIR] if any(obstore.list(self.store, path)) else None
+        return ""
+
+    @property
+    def _is_bucket(self) -> bool:
+        return "://" in self.root
+
+    def _listed(self, entries: Mapping[str, _Entry]) -> Iterator[Mapping[str, Any]]:
         try:
             # Whole, as one path that no store can address, or a folder that holds itself, ends it.
             yield from [file for batch in obstore.list(self.store) for file in batch]
         except (obstore.exceptions.InvalidPathError, obstore.exceptions.GenericError):
-            if "://" in self.root:
+            if self._is_bucket:
                 raise
-            yield from self._walked()
-
-    def _walked(self) -> Iterator[Mapping[str, Any]]:
-        """List a local landing file by file, so that one that can't be addressed doesn't keep the others."""
-        store, walked = self.store, set[str]()
-        for folder, folders, names in os.walk(self.root, followlinks=True):
-            if os.path.realpath(folder) in walked:
-                folders.clear()
-                continue
-            walked.add(os.path.realpath(folder))
-            for file in (Path(folder) / name for name in names):
-                path = file.relative_to(self.root).as_posix()
-                if not file.is_file():
-                    continue
+            # File by file, so that one that can't be addressed doesn't keep the others.
+            store = self.store
+            for path in (entry.path for entry in entries.values() if not entry.no_file):
                 if printable(path) != path:
                     yield {"path": path, "size": 0, "e_tag": "unknown"}
                     continue
@@ -169,3 +235,56 @@ def _readable(path: str) -> str:
 
 def _is_hidden(path: str) -> bool:
     return any(part.startswith(".") for part in PurePosixPath(path).parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What stands in a local landing: a file, or what stands there as if it were one, under its path below the root."""
+
+    path: str
+    no_file: str
+    leads_out: bool
+
+
+def _walked(root: str) -> Iterator[_Entry]:
+    """Walk a local landing, along links, too, and into each folder once; not into hidden ones."""
+    real_root, walked = os.path.realpath(root), set[str]()
+    waiting = [("", False)]
+    while waiting:
+        folder, by_link = waiting.pop()
+        here = os.path.join(real_root, folder)  # noqa: PTH118
+        if os.path.realpath(here) in walked:
+            continue
+        walked.add(os.path.realpath(here))
+        # A folder that is taken away meanwhile holds nothing; landing itself must be there.
+        with contextlib.suppress(*((FileNotFoundError,) if folder else ())), os.scandir(here) as found:
+            shown = [entry for entry in found if not entry.name.startswith(".")]
+            if not shown and PurePosixPath(folder).suffix:
+                # Called as files are.
+                yield _Entry(folder, "an empty folder", leads_out=False)
+            for entry in shown:
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                linked = by_link or entry.is_symlink()
+                # Asked of the system only where it is a link, as a listing tells of the others.
+                kind = _no_file(entry.path) if linked or not entry.is_file() else ""
+                if kind == _KINDS[stat.S_IFDIR]:
+                    waiting.append((path, linked))
+                else:
+                    yield _Entry(path, kind, linked and _leads_out(real_root, path))
+
+
+def _no_file(path: str) -> str:
+    """Say what stands under a path instead of a file; '' if it is one, or if its own store is to say what is wrong."""
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError as error:
+        if isinstance(error, PermissionError):
+            return ""
+        nowhere = isinstance(error, FileNotFoundError)
+        return "a link that leads nowhere" if nowhere else f"a link that can't be followed ({error.strerror})"
+    return _KINDS.get(stat.S_IFMT(mode), "")
+
+
+def _leads_out(root: str, path: str) -> bool:
+    real_root = os.path.realpath(root)
+    return os.path.commonpath([real_root, os.path.realpath(os.path.join(real_root, path))]) != real_root  # noqa: PTH118

@@ -14,7 +14,7 @@ from typing import Final
 
 from taxi_assets.errors import UsageError
 
-_FORM: Final = re.compile(r"(\d{4})-(\d{2})")
+_FORM: Final = re.compile(r"([0-9]{4})-([0-9]{2})")
 
 
 @total_ordering

@@ -76,13 +76,18 @@ class SparkSettings(BaseModel):
 
 
 class FetchSettings(BaseModel):
-    """Where TLC's files are fetched from, and how patiently: ``TAXI_FETCH__ADDRESS`` and so on."""
+    """Where TLC's files are fetched from, how patiently, and how large they may be: ``TAXI_FETCH__ADDRESS`` and so on.
+
+    The largest Parquet file that TLC has published has 0.5 GB; in an hour it takes 140 kB a second.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     address: str = "https://d37ci6vzurychx.cloudfront.net"
     timeout: float = Field(default=30, gt=0, le=3600)
     attempts: int = Field(default=5, ge=1, le=20)
+    time_limit: float = Field(default=3600, gt=0, le=24 * 3600)
+    largest_mb: int = Field(default=2000, ge=1, le=1_000_000)
 
     @field_validator("address")
     @classmethod

@@ -256,3 +256,33 @@ def once_all_are_here(barrier: threading.Barrier) -> Behaviour:
             properly(exchange)
 
     return behave
+
+
+def without_end(code: int = 200, content: bytes = bytes(BLOCK), **headers: str) -> Behaviour:
+    """Answer with the same content over and over, until the other side has gone."""
+
+    def behave(exchange: Exchange) -> None:
+        exchange.head(code, None, **headers)
+        while not exchange.server.released.is_set():
+            exchange.send(content)
+
+    return behave
+
+
+def dripping(size: int = 0, *, head: bytes = b"") -> Behaviour:
+    """Answer with so many bytes of the file, or the beginning of a head instead; then with one at a time, slowly."""
+
+    def behave(exchange: Exchange) -> None:
+        if head:
+            exchange.server.note(exchange.handler, 0)
+            exchange.handler.wfile.write(head)
+        else:
+            exchange.head(200, None)
+            exchange.send(exchange.body[:size])
+        for place in range(size, len(exchange.body)):
+            if exchange.server.released.wait(0.02):
+                return
+            exchange.handler.wfile.write(b"x" if head else exchange.body[place : place + 1])
+            exchange.handler.wfile.flush()
+
+    return behave

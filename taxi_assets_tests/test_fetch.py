@@ -6,6 +6,7 @@ Whatever the server does, nothing but a whole file stands under a final name: `l
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import os
 import re
@@ -27,15 +28,18 @@ from taxi_assets.fetch.download import LONGEST_WAIT
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.sample import write_month
+from taxi_assets.sample.files import NOTE as SAMPLES
 from taxi_assets.tlc.trip_files import find_trip_file, find_zone_lookup
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.misbehaving_server import (
     Behaviour,
+    Exchange,
     MisbehavingServer,
     a_part_of_the_range,
     announcing,
     another_range,
     broken_after,
+    dripping,
     for_ever,
     hanging_after,
     ignoring_if_range,
@@ -44,6 +48,7 @@ from taxi_assets_tests.misbehaving_server import (
     properly,
     reset_at_once,
     status,
+    without_end,
 )
 
 pytestmark = pytest.mark.fast
@@ -74,6 +79,7 @@ WHOLE = parquet(100_000)
 REISSUED = parquet(120_000, first=1)
 # Whole blocks of the reader's.
 HALF = 6 * 64 * 1024
+BLOCKS_OVER = 20 * 64 * 1024
 GOOD = {WHOLE, REISSUED, LOOKUP}
 
 
@@ -611,6 +617,201 @@ def test_what_isnt_a_zone_lookup_is_refused(
     outcome = fetch_one(landing, server, Wanted.zones())
     assert (outcome.state, standing(landing, Wanted.zones())) == ("failed", None)
     assert problem in outcome.says
+
+
+# --- answers without an end
+
+
+BOMB = gzip.compress(bytes(8_000_000))
+SMALL = 1_000_000
+
+
+def fetch_within(landing: Landing, server: MisbehavingServer, file: Wanted = FILE, **limits: float) -> Fetched:
+    """Fetch a file within limits of the test's own, in one attempt."""
+    patience = Server(server.address, timeout=5, attempts=1, **limits)  # type: ignore[arg-type]
+    (outcome,) = fetch([file], landing, patience, wait=Waits())
+    assert outcome.state == "failed"
+    assert "\n" not in outcome.says
+    return outcome
+
+
+TOO_LARGE: dict[str, Behaviour] = {
+    "no end": without_end(),
+    "no end, and an ETag": without_end(ETag='"endless"'),
+    "a length of terabytes": announcing(5 * 10**12, sending=0),
+    "gzip that unpacks to more": status(200, BOMB, Content_Encoding="gzip"),
+    "gzip in gzip": status(200, gzip.compress(BOMB), Content_Encoding="gzip, gzip"),
+}
+
+
+@pytest.mark.parametrize("behaviour", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_a_file_larger_than_a_month_can_be_is_refused_and_nothing_of_it_left(
+    landing: Landing, server: MisbehavingServer, behaviour: Behaviour
+) -> None:
+    server.serve(PATH, WHOLE)
+    server.plan(PATH, behaviour)
+    outcome = fetch_within(landing, server, largest_mb=1)
+    assert re.search(r"has [0-9,]+ bytes or more, and may have 1,000,000: .*TAXI_FETCH__LARGEST_MB\.$", outcome.says)
+    assert (standing(landing), left_over(landing)) == (None, [])
+
+
+def test_no_more_is_written_than_a_file_may_have(landing: Landing, server: MisbehavingServer) -> None:
+    server.plan(PATH, without_end())
+    told: list[int] = []
+    limits = Server(server.address, timeout=5, attempts=1, largest_mb=1)
+    list(fetch([FILE], landing, limits, on_bytes=lambda _name, done, _total: told.append(done)))
+    assert max(told) <= SMALL
+
+
+def test_a_part_that_is_too_large_by_now_is_removed(landing: Landing, server: MisbehavingServer) -> None:
+    server.serve(PATH, parquet(400_000))
+    server.plan(PATH, broken_after(BLOCKS_OVER))
+    fetch_one(landing, server, attempts=1)
+    assert len(left_over(landing)) == 1
+    assert "TAXI_FETCH__LARGEST_MB" in fetch_within(landing, server, largest_mb=1).says
+    assert left_over(landing) == []
+
+
+def test_a_lookup_may_have_a_megabyte_whatever_a_month_may(landing: Landing, server: MisbehavingServer) -> None:
+    server.plan("/misc/taxi_zone_lookup.csv", without_end())
+    says = fetch_within(landing, server, Wanted.zones()).says
+    assert "may have 1,000,000" in says
+    assert "LARGEST_MB" not in says
+
+
+TOOK_TOO_LONG = "the 0.3 s that a file may take (TAXI_FETCH__TIME_LIMIT) weren't enough"
+DRIPS: dict[str, tuple[Behaviour, str]] = {
+    "a body": (dripping(), TOOK_TOO_LONG),
+    "a body, half of which is there": (dripping(HALF), TOOK_TOO_LONG),
+    "a status": (dripping(head=b"HTTP/1.1 2"), TOOK_TOO_LONG),
+    "a header": (dripping(head=b"HTTP/1.1 200 OK\r\nServer: "), TOOK_TOO_LONG),
+    "a redirect": (dripping(head=b"HTTP/1.1 302 Found\r\nLocation: "), TOOK_TOO_LONG),
+    "an answer that there is no file": (dripping(head=b"HTTP/1.1 404 Not Found\r\n\r\n"), "answers 404"),
+}
+
+
+@pytest.mark.parametrize(("behaviour", "says"), DRIPS.values(), ids=DRIPS)
+def test_what_comes_a_byte_at_a_time_ends_when_the_files_time_is_over(
+    landing: Landing, server: MisbehavingServer, behaviour: Behaviour, says: str
+) -> None:
+    server.serve(PATH, WHOLE, None)
+    server.plan(PATH, for_ever(behaviour))
+    outcome = fetch_within(landing, server, time_limit=0.3)
+    assert says in outcome.says
+    assert (standing(landing), left_over(landing), at_work()) == (None, [], [])
+
+
+def test_what_had_arrived_when_time_was_over_is_kept_if_it_can_be_resumed(
+    landing: Landing, server: MisbehavingServer
+) -> None:
+    server.serve(PATH, WHOLE)
+    server.plan(PATH, dripping(HALF))
+    assert fetch_within(landing, server, time_limit=0.3).says.endswith("Fetch again later; what has arrived is kept.")
+    (arrived,) = [part.stat().st_size for part in left_over(landing)]
+    assert arrived >= HALF
+    assert fetch_one(landing, server).state == "fetched"
+    assert ranges(server) == ["", f"bytes={arrived}-"]
+
+
+def test_what_had_arrived_and_cant_be_resumed_is_said_to_be_removed(
+    landing: Landing, server: MisbehavingServer
+) -> None:
+    server.serve(PATH, WHOLE, None)
+    server.plan(PATH, broken_after(HALF))
+    says = fetch_one(landing, server, attempts=1).says
+    assert says.endswith("Fetch again later; what had arrived can't be gone on with, and is removed.")
+    assert left_over(landing) == []
+
+
+def test_of_a_bucket_nothing_is_said_to_be_kept(tmp_path: Path, server: MisbehavingServer) -> None:
+    server.serve(PATH, WHOLE)
+    server.plan(PATH, broken_after(HALF))
+    (tmp_path / "bucket").mkdir()
+    says = fetch_one(Landing(f"file://{tmp_path}/bucket", {}), server, attempts=1).says
+    assert says.endswith("is removed.")
+
+
+def test_the_time_of_a_file_is_that_of_all_its_attempts(
+    landing: Landing, server: MisbehavingServer, waits: Waits
+) -> None:
+    server.plan(PATH, for_ever(status(503, Retry_After="50")))
+    patience = Server(server.address, timeout=5, time_limit=40)
+    (outcome,) = fetch([FILE], landing, patience, wait=waits)
+    assert "the 40 s that a file may take" in outcome.says
+    assert (server.statuses(PATH), waits) == ([503], [])
+
+
+@pytest.mark.parametrize("code", [302, 403, 404, 503])
+def test_an_answer_that_is_no_file_isnt_read_to_an_end_that_it_hasnt(
+    landing: Landing, server: MisbehavingServer, code: int
+) -> None:
+    server.serve("/elsewhere", WHOLE)
+    server.plan(PATH, without_end(code, Location="/elsewhere"))
+    outcome = fetch_one(landing, server, attempts=1)
+    assert outcome.state == ("fetched" if code == 302 else "failed")
+
+
+def test_a_redirect_goes_on_so_often_and_no_more(landing: Landing, server: MisbehavingServer) -> None:
+    server.serve(PATH, WHOLE)
+    server.plan(PATH, *[status(302, Location=PATH)] * 10)
+    assert fetch_one(landing, server, attempts=1).state == "fetched"
+    server.plan(PATH, *[status(302, Location=PATH)] * 11)
+    assert "redirects to where nothing is" in fetch_one(landing, server, attempts=1).says
+
+
+@pytest.mark.parametrize("header", ["Content-Length", "Retry-After"])
+def test_a_number_of_more_digits_than_any_is_none(landing: Landing, server: MisbehavingServer, header: str) -> None:
+    server.serve(PATH, WHOLE)
+    line = f"{header}: {'9' * 6_000}\r\n".encode()
+    code = b"200 OK" if header == "Content-Length" else b"503 Busy"
+
+    def answer(exchange: Exchange) -> None:
+        exchange.server.note(exchange.handler, 200)
+        exchange.handler.wfile.write(b"HTTP/1.0 " + code + b"\r\n" + line + b"\r\n" + exchange.body)
+
+    server.plan(PATH, answer)
+    outcome = fetch_one(landing, server, attempts=2)
+    assert outcome.state == "fetched", outcome.says
+
+
+# --- parts that others have made
+
+
+def test_nothing_is_written_through_a_link_that_is_called_like_a_part(
+    landing: Landing, server: MisbehavingServer, tmp_path: Path
+) -> None:
+    server.serve(PATH, WHOLE)
+    theirs = tmp_path / "theirs"
+    theirs.write_bytes(WHOLE[:HALF])
+    etag = str(server.files[PATH][1]).encode().hex()
+    part = Path(landing.root) / ".fetch" / f"{FILE.name}.{etag}.part"
+    part.parent.mkdir()
+    part.symlink_to(theirs)
+    assert fetch_one(landing, server).state == "fetched"
+    assert theirs.read_bytes() == WHOLE[:HALF]
+    assert (standing(landing), ranges(server)) == (WHOLE, [""])
+
+
+@pytest.mark.parametrize("name", [FILE.name, f".fetch/{FILE.name}.json", f".fetch/{FILE.name}.part", SAMPLES])
+def test_a_pipe_where_a_file_is_looked_for_keeps_no_fetch_waiting(
+    tmp_path: Path, server: MisbehavingServer, name: str
+) -> None:
+    server.serve(PATH, WHOLE)
+    landing = Landing(str(tmp_path), {})
+    fetch_one(landing, server)
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    assert fetch_one(landing, server).state in {"fetched", "unchanged"}
+    assert standing(landing) == WHOLE
+
+
+def test_a_part_whose_name_holds_no_etag_is_left_alone(landing: Landing, server: MisbehavingServer) -> None:
+    server.serve(PATH, WHOLE)
+    theirs = Path(landing.root) / ".fetch" / f"{FILE.name}.abc.part"
+    theirs.parent.mkdir()
+    theirs.write_text("theirs")
+    assert fetch_one(landing, server).state == "fetched"
+    assert theirs.read_text() == "theirs"
 
 
 # --- what stands in landing already

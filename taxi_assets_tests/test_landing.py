@@ -131,3 +131,42 @@ def test_a_long_name_and_one_with_marks_are_names_as_others_are(landing: Landing
 
     assert [file.path for file in landing.files()] == names
     assert len({landing.fingerprint(file) for file in landing.files()}) == 1
+
+
+def test_what_is_no_file_is_listed_as_what_it_is_and_never_opened(landing: Landing, tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_bytes(b"1")
+    (tmp_path / "ordinary").mkdir()
+    (tmp_path / "folder.csv").mkdir()
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "lost.csv").symlink_to("nowhere")
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    found = {file.path: file for file in landing.files()}
+    assert {path: file.no_file for path, file in found.items()} == {
+        "good.csv": "",
+        "folder.csv": "an empty folder",
+        "pipe.csv": "a pipe",
+        "lost.csv": "a link that leads nowhere",
+        "zero.csv": "a device",
+    }
+    for path in found.keys() - {"good.csv"}:
+        with pytest.raises(LandingError, match=f"^{path} can't be used: it is .*, not a file"):
+            landing.fingerprint(found[path])
+
+
+def test_a_link_that_leads_out_of_landing_is_known_as_one(tmp_path: Path) -> None:
+    root, outside = tmp_path / "landing", tmp_path / "outside"
+    (outside / "folder").mkdir(parents=True)
+    root.mkdir()
+    for path in (root / "own.csv", outside / "a.csv", outside / "folder/b.csv"):
+        path.write_bytes(b"1")
+    (root / "within.csv").symlink_to("own.csv")
+    (root / "out.csv").symlink_to(outside / "a.csv")
+    (root / "folder").symlink_to(outside / "folder")
+    (tmp_path / "by link").symlink_to(root)
+    for landing in (Landing(str(root), {}), Landing(str(tmp_path / "by link"), {})):
+        assert {file.path: file.leads_out for file in landing.files()} == {
+            "own.csv": False,
+            "within.csv": False,
+            "out.csv": True,
+            "folder/b.csv": True,
+        }

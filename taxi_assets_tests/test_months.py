@@ -23,7 +23,19 @@ def test_blanks_around_a_month_dont_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["2024-1", "2024/01", "202401", "2024-01-01", "24-01", "January 2024", "", "2024_01", "x2024-01"]
+    "text",
+    [
+        "2024-1",
+        "2024/01",
+        "202401",
+        "2024-01-01",
+        "24-01",
+        "2024-0\N{FULLWIDTH DIGIT ONE}",
+        "January 2024",
+        "",
+        "2024_01",
+        "x2024-01",
+    ],
 )
 def test_what_isnt_a_month_is_an_error_that_shows_how_to_write_one(text: str) -> None:
     with pytest.raises(UsageError) as caught:

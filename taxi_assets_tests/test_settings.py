@@ -331,6 +331,8 @@ def test_sparks_own_settings_are_taken_as_json_numbers_and_truths_among_them(env
         ("TAXI_FETCH__ADDRESS", "/a/folder", "TAXI_FETCH__ADDRESS"),
         ("TAXI_FETCH__TIMEOUT", "0", "TAXI_FETCH__TIMEOUT"),
         ("TAXI_FETCH__ATTEMPTS", "0", "TAXI_FETCH__ATTEMPTS"),
+        ("TAXI_FETCH__TIME_LIMIT", "0", "TAXI_FETCH__TIME_LIMIT"),
+        ("TAXI_FETCH__LARGEST_MB", "0", "TAXI_FETCH__LARGEST_MB"),
         ("TAXI_FETCH__JOBS", "4", "TAXI_FETCH__JOBS"),
         ("TAXI_ALERTS__ROUTES__ONCALL__SEVERITY", "error", "TAXI_ALERTS__ROUTES__ONCALL__URL: is needed"),
         ("TAXI_ALERTS__ROUTES__ONCALL__URL", "", "TAXI_ALERTS__ROUTES__ONCALL__URL"),

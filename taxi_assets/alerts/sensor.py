@@ -82,7 +82,7 @@ def _with_landing(
 ) -> Facts:
     """Add what landing and the lake show, as far as they can be looked into."""
     try:
-        found = InLanding.of(landing)
+        found = InLanding.of(landing, context.instance)
         facts = replace(facts, unread=found.files.unread)
         # Of runs that are still to be read some may have failed.
         if len(facts.runs) < MOST_RUNS_A_LOOK:

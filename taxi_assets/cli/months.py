@@ -150,8 +150,8 @@ def status(
     from taxi_assets.tlc.status import MEANINGS, InLanding, draw
 
     settings = Settings.load()
-    found = InLanding.of(landing_of(settings))
     instance = open_instance(settings.dagster_home)
+    found = InLanding.of(landing_of(settings), instance)
     with kept_connections(instance):
         picture = draw(found, lake_of(settings), instance, wanted)
     if json_:

@@ -24,13 +24,14 @@ from polars.io.plugins import register_io_source
 from taxi_assets.engines.expansion import holds_too_much, most_unpacked
 from taxi_assets.landing import LandedFile, Landing
 
-# A header has no line break, so no file has columns of these names.
+# Not called as columns of files are while these are read.
 ROW: Final = "\nrow"
 """Column that numbers a file's rows from 1."""
 BROKEN_LINE: Final = "\nline"
 """Column that holds, whole, a line with fewer fields than names or quotes that don't pair; null for others."""
 SURPLUS: Final = "\nsurplus"
 """Column that holds what stands behind the last field of the header, where it isn't empty."""
+
 
 _LINE: Final = "\nline of the file"
 _REQUEST: Final = 4 * 1024 * 1024
@@ -232,7 +233,7 @@ def _named_errors(file: LandedFile) -> Iterator[None]:
     except EOFError as error:
         raise file.unusable("its end is missing: it was cut off while it was copied") from error
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise file.unusable(f"it can't be unzipped ({error})") from error
+        raise file.unusable(f"it can't be unzipped ({file.quoted(str(error))})") from error
     except (OSError, obstore.exceptions.BaseError) as error:
         raise file.unreadable(error) from error
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from taxi_assets.errors import first_line
 
 MAGIC: Final = b"PAR1"
+_MAGIC_OF_ENCRYPTED: Final = b"PARE"
 _TRAILER: Final = 8
 # It is held whole, and several times over once it is parsed; that of a month has some ten thousand bytes.
 _LONGEST: Final = 16 * 1024 * 1024
@@ -26,8 +27,10 @@ def read_footer(store: obstore.store.ObjectStore, path: str, size: int) -> pq.Fi
         raise ValueError(f"it has {size} bytes, fewer than the shortest Parquet file")
     head = bytes(obstore.get_range(store, path, start=0, length=len(MAGIC)))
     trailer = bytes(obstore.get_range(store, path, start=size - _TRAILER, length=_TRAILER))
+    if head == _MAGIC_OF_ENCRYPTED:
+        raise ValueError("its footer is encrypted; only a decrypted copy of it can be used")
     if head != MAGIC:
-        raise ValueError(f"it begins with {head!r}, not with {MAGIC!r}")
+        raise ValueError(f"it doesn't begin with {MAGIC.decode()}, as Parquet does")
     length = int.from_bytes(trailer[:4], "little")
     if trailer[4:] != MAGIC or length + _TRAILER + len(MAGIC) > size:
         raise ValueError("its end is missing: it was cut off while it was copied")
@@ -40,8 +43,20 @@ def read_footer(store: obstore.store.ObjectStore, path: str, size: int) -> pq.Fi
         raise ValueError(f"its footer can't be read ({first_line(error)})") from error
 
 
+def problem_of_reading(error: BaseException) -> str:
+    """Say what is wrong with a Parquet file whose footer is sound and whose rows Polars can't read."""
+    says = first_line(error)
+    # The footer says that, too, but pyarrow has no word for it, and dies of a question about such a column.
+    if "Encryption error" in says:
+        return f"has encrypted columns; only a decrypted copy of it can be used ({says})"
+    return f"is damaged and can't be read to its end ({says})"
+
+
 def statistics(footer: pq.FileMetaData) -> dict[str, tuple[Any, Any, int | None]]:
-    """Return, for each column that isn't nested, its least and greatest value and its number of nulls, where known."""
+    """Return, for each column that isn't nested, its least and greatest value and its number of nulls, where known.
+
+    Only for files that we have written: of an encrypted column pyarrow can't be asked.
+    """
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     found: dict[str, tuple[Any, Any, int | None]] = {}
     for position in range(footer.num_columns):

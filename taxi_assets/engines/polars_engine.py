@@ -31,7 +31,7 @@ from taxi_assets.engines.delta_log import (
     statistics_json,
 )
 from taxi_assets.engines.engine import NO_NOTES, Members, Partition, Written
-from taxi_assets.engines.parquet_footer import read_footer, statistics
+from taxi_assets.engines.parquet_footer import problem_of_reading, read_footer, statistics
 from taxi_assets.engines.place_errors import naming_the_place, place_error_number
 from taxi_assets.engines.polars_rows import find_repeats_and_members, look_up
 from taxi_assets.errors import LakeError, UnreadableRowsError, first_line
@@ -76,9 +76,9 @@ class PolarsEngine:
                     delete_quietly(store, path)
                 if place_error_number(error, location.uri) is None and _is_of_what_was_read(error):
                     # What the operating system refuses may be whole.
-                    is_damaged = not isinstance(error, OSError)
-                    problem = "is damaged and can't be read to its end" if is_damaged else "can't be read"
-                    raise UnreadableRowsError(f"it {problem} ({first_line(error)})") from error
+                    refused = isinstance(error, OSError)
+                    problem = f"can't be read ({first_line(error)})" if refused else problem_of_reading(error)
+                    raise UnreadableRowsError(f"it {problem}") from error
                 raise
         # By the snapshot in hand: the log of an earlier version may be cleaned up as soon as there is a newer one.
         before = _scan(contract, location, replaced, [partition]) if files_of(replaced, partition) else None

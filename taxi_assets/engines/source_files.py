@@ -28,8 +28,8 @@ from taxi_assets.engines.csv_lines import (
     split_header,
 )
 from taxi_assets.engines.expansion import MOST_COLUMNS, holds_too_much, most_unpacked, too_many_columns
-from taxi_assets.engines.parquet_footer import read_footer
-from taxi_assets.errors import first_line, printable
+from taxi_assets.engines.parquet_footer import problem_of_reading, read_footer
+from taxi_assets.errors import printable
 from taxi_assets.landing import LandedFile, Landing
 
 # What other kinds of file begin with, as a line of text.
@@ -94,9 +94,11 @@ class Source:
 def open_source(landing: Landing, file: LandedFile, file_format: Format) -> Source:
     """Open a file, and see that it is what its name says.
 
-    Raises LandingError, with file, problem and remedy, if it's gone, empty, cut off, an error page, or has no rows.
-    Whether a CSV is cut off can't be told for sure: one that looks so is used once it has settled. See docs/adr/0014.
+    Raises LandingError, with file, problem and remedy, if it's gone, no file, empty, cut off, an error page, or has no
+    rows. Whether a CSV is cut off can't be told for sure: one that looks so is used once it has settled. See
+    docs/adr/0014.
     """
+    file.require_file()
     if file.size == 0:
         raise file.unusable("it is empty (0 bytes)")
     try:
@@ -135,7 +137,7 @@ def _open_parquet(landing: Landing, file: LandedFile) -> Source:
     names = footer.schema.to_arrow_schema().names
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise file.unusable(f"it has more than one column named {', '.join(map(repr, repeated))}")
+        raise file.unusable(f"it has more than one column named {file.quoted(', '.join(map(repr, repeated)))}")
     _require_known_zones(file, footer)
     options = dict(landing.storage_options) or None
     places = _by_place(names)
@@ -203,8 +205,8 @@ def _require_known_zones(file: LandedFile, footer: pq.FileMetaData) -> None:
             pl.select(pl.lit(0).cast(pl.Datetime("us")).dt.replace_time_zone(zone))
         except pl.exceptions.ComputeError as error:
             raise file.unusable(
-                f"times in its column '{printable(field.name)}' are said to be in the zone '{printable(zone)}', "
-                "which isn't known",
+                f"times in its column '{file.quoted(printable(field.name))}' are said to be in the zone "
+                f"'{file.quoted(printable(zone))}', which isn't known",
                 "Write them in one of the IANA's database, such as America/New_York, or without a zone.",
             ) from error
 
@@ -235,7 +237,7 @@ def _require_short_texts(file: LandedFile, stored: pl.LazyFrame) -> None:
                 sizes = counted.select(pl.col(name).cat.len_bytes().alias("text"), "count")
                 total += sizes.select((length * count).sum()).collect().item()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise file.unusable(f"it is damaged and can't be read to its end ({first_line(error)})") from error
+        raise file.unusable(f"it {problem_of_reading(error)}") from error
     if total > most_unpacked(file):
         raise holds_too_much(file, "its texts are more")
 
@@ -296,7 +298,7 @@ def _cut_off(landing: Landing, file: LandedFile, header: Sequence[str], *, zippe
         return ""
     count, least = count_fields(line), least_fields(header)
     start = "..." if len(line) > _LONGEST_SHOWN else ""
-    shown = f"its last line, '{start}{printable(line[-_LONGEST_SHOWN:])}',"
+    shown = f"its last line, '{file.quoted(f'{start}{printable(line[-_LONGEST_SHOWN:])}')}',"
     if count is None:
         return "" if has_end else f"is cut off: {shown} has no line end, and quotes that don't pair"
     if count < least:
@@ -311,9 +313,9 @@ def _require_no_answer(file: LandedFile, start: str, cause: Exception | None = N
     if not text.startswith("<") and not _JSON.match(text):
         return
     code = text.partition("<Code>")[2].partition("</Code>")[0]
-    shown = printable(text[:_LONGEST_SHOWN]) + ("..." if len(text) > _LONGEST_SHOWN else "")
+    shown = file.quoted(printable(text[:_LONGEST_SHOWN]) + ("..." if len(text) > _LONGEST_SHOWN else ""))
     if text.startswith("<"):
-        page = f"it is a server's error answer ({code})" if code else "it is a page of HTML or XML"
+        page = f"it is a server's error answer ({file.quoted(code)})" if code else "it is a page of HTML or XML"
     else:
         page = f"it is a server's answer in JSON ({shown})"
     raise file.unusable(f"{page}, not data", _FETCH_AGAIN) from cause

@@ -21,7 +21,7 @@ import requests
 
 from taxi_assets.engines.parquet_footer import read_footer
 from taxi_assets.errors import FetchError, first_line
-from taxi_assets.fetch.download import NotThereError, Server, download, remove_parts
+from taxi_assets.fetch.download import NotThereError, Server, TooLargeError, Transfer, download, remove_parts
 from taxi_assets.fetch.place import Place
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
@@ -33,6 +33,9 @@ from taxi_assets.vocabulary import Service
 LATEST_ARRIVAL: Final = 6
 """Months after which a month is published: TLC takes about two, at times more. Older ones aren't yet to come."""
 
+_MB: Final = 1_000_000
+# TLC's has 12 KB.
+_LARGEST_LOOKUP: Final = _MB
 _START: Final = 512
 _LOOK: Final = 0.2
 _PATIENCE_AT_END: Final = 1.0
@@ -105,9 +108,9 @@ def _fetch(wanted: Sequence[Wanted], fetcher: _Fetcher, jobs: int) -> Generator[
 
     def work() -> None:
         try:
-            with requests.Session() as session, suppress(Empty):
+            with suppress(Empty):
                 while not fetcher.stop.is_set():
-                    ended.put(fetcher.fetch(session, waiting.get_nowait()))
+                    ended.put(fetcher.fetch(waiting.get_nowait()))
         except BaseException as error:  # noqa: BLE001 - a bug in a thread is raised where it is seen
             ended.put(error)
 
@@ -151,13 +154,13 @@ class _Fetcher:
         self.on_bytes = on_bytes
         self.wait = self.stop.wait if wait is None else wait
 
-    def fetch(self, session: requests.Session, file: Wanted) -> Fetched:
+    def fetch(self, file: Wanted) -> Fetched:
         """Fetch a file, and say what became of it."""
         begun = time.monotonic()
         try:
             if file in self.taken:
                 raise FetchError(self.taken[file])  # noqa: TRY301 - reported like all that goes wrong
-            state, size = self._fetch(session, file)
+            state, size = self._fetch(file)
         except FetchError as error:
             return Fetched(file.name, "failed", says=str(error))
         except (OSError, obstore.exceptions.BaseError) as error:
@@ -166,12 +169,20 @@ class _Fetcher:
             return Fetched(file.name, "failed", says=says)
         return Fetched(file.name, state, size, round(time.monotonic() - begun, 1))
 
-    def _fetch(self, session: requests.Session, file: Wanted) -> tuple[State, int | None]:
+    def _fetch(self, file: Wanted) -> tuple[State, int | None]:
         url = f"{self.server.address}/{file.path}"
         with self.place.stem(file.name) as stem:
             known = self.place.etag(file.name)
+            most = _LARGEST_LOOKUP if file.month is None else self.server.largest_mb * _MB
+            transfer = Transfer(url, stem, known, most, self.place.keeps_parts)
             try:
-                arrived = download(session, self.server, url, stem, known, self._progress(file), self._wait)
+                arrived = download(self.server, transfer, self._progress(file), self._wait)
+            except TooLargeError as error:
+                setting = "" if file.month is None else ", and TAXI_FETCH__LARGEST_MB"
+                raise FetchError(
+                    f"{error}: it isn't what its name says. What had arrived is removed. "
+                    f"See TAXI_FETCH__ADDRESS{setting}."
+                ) from error
             except NotThereError as error:
                 if _is_yet_to_come(file, error) and known is None:
                     return "not published", None

@@ -50,6 +50,11 @@ class Place:
             ) from error
         return cls(landing.store, folder)
 
+    @property
+    def keeps_parts(self) -> bool:
+        """Whether what has arrived of a file is there for a later fetch."""
+        return self.folder is not None
+
     @contextmanager
     def stem(self, name: str) -> Iterator[Path]:
         """Give the path that a file's parts are named after, to one process at a time; others wait."""
@@ -62,6 +67,9 @@ class Place:
 
     def etag(self, name: str) -> str | None:
         """Return the ETag that a file was fetched with; None if it wasn't, or isn't any longer the file that was."""
+        if self.folder and not all((self.folder / path).is_file() for path in (name, _note(name))):
+            # A pipe of that name would never end.
+            return None
         try:
             note = json.loads(bytes(obstore.get(self.store, _note(name)).bytes()))
             return str(note["etag"]) if note["file"] == self._shown(name) else None

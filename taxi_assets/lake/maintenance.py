@@ -29,8 +29,8 @@ from taxi_assets.object_store import open_store
 
 _RETENTION: Final = "delta.deletedFileRetentionDuration"
 _RETENTION_UNLESS_SET: Final = timedelta(days=7)
-_ENTRY: Final = re.compile(r"_delta_log/\d{20}\.json")
-_CHECKPOINT: Final = re.compile(r"_delta_log/(\d{20})\.checkpoint\..*parquet")
+_ENTRY: Final = re.compile(r"_delta_log/[0-9]{20}\.json")
+_CHECKPOINT: Final = re.compile(r"_delta_log/([0-9]{20})\.checkpoint\..*parquet")
 
 
 @dataclass(frozen=True, slots=True)

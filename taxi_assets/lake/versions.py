@@ -23,8 +23,8 @@ from taxi_assets.errors import LakeError, UsageError, first_line
 from taxi_assets.lake.lake import Lake
 from taxi_assets.object_store import open_store
 
-_ENTRY: Final = re.compile(r"_delta_log/(\d{20})\.json")
-_CHECKPOINT: Final = re.compile(r"_delta_log/(\d{20})\.checkpoint\b")
+_ENTRY: Final = re.compile(r"_delta_log/([0-9]{20})\.json")
+_CHECKPOINT: Final = re.compile(r"_delta_log/([0-9]{20})\.checkpoint\b")
 
 Texts = Mapping[str, str]
 """A partition's values as the log writes them, by column."""

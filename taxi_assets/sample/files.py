@@ -105,7 +105,7 @@ def write_month(
 def read_planted(folder: Path) -> dict[str, Planted]:
     """Return what the sample files of ``folder`` hold, by file name; nothing where there are none."""
     note = folder / NOTE
-    if not note.exists():
+    if not note.is_file():
         return {}
     try:
         entries: dict[str, dict[str, Any]] = json.loads(note.read_text(encoding="utf-8"))

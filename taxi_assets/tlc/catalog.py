@@ -31,10 +31,10 @@ def _plan(asked: Asked) -> list[MonthReport]:
 
     Raises UsageError for a month that has no partition.
     """
-    found = InLanding.of(asked.landing)
+    instance = asked.open_instance()
+    found = InLanding.of(asked.landing, instance)
     wanted = set(found.files.by_month)
     if asked.only:
-        instance = asked.open_instance()
         with kept_connections(instance):
             cells = draw(found, asked.lake, instance, asked.months).cells
         states = {state for one in asked.only for state in _STATES[one]}

@@ -129,7 +129,7 @@ def load(cursor: str | None) -> dict[ServiceMonth, Seen]:
 def tlc_landing(
     context: dg.SensorEvaluationContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
 ) -> dg.SensorResult:
-    found, seen = InLanding.of(landing), load(context.cursor)
+    found, seen = InLanding.of(landing, context.instance), load(context.cursor)
     landed, blocked = found.files, found.blocked
     unknown = [known for known in landed.by_month if known not in seen or known in blocked]
     planned = plan(landed, seen, sources_of(context.instance, unknown), blocked)

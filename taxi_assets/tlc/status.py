@@ -131,9 +131,9 @@ class InLanding:
     blocked: Mapping[ServiceMonth, str]
 
     @classmethod
-    def of(cls, landing: Landing) -> "InLanding":
+    def of(cls, landing: Landing, instance: dg.DagsterInstance) -> "InLanding":
         """Look into a landing. Raises LandingError if it, or its list of blocked months, can't be read."""
-        return cls(landing, TripFiles.of(landing.files()), blocked_months(landing))
+        return cls(landing, TripFiles.of(landing.files()), blocked_months(landing, instance))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +285,7 @@ def landing_status(
     context: dg.OpExecutionContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
 ) -> dg.ObserveResult:
     with one_clear_failure("/".join(STATUS.path)):
-        picture = draw(InLanding.of(landing), lake, context.instance)
+        picture = draw(InLanding.of(landing, context.instance), lake, context.instance)
     text = as_markdown(picture)
     version = hashlib.sha256(text.encode()).hexdigest()
     return dg.ObserveResult(data_version=dg.DataVersion(version), metadata={_PICTURE: dg.MetadataValue.md(text)})

@@ -23,7 +23,7 @@ ZONE_LOOKUPS: Final = ("taxi_zone_lookup.csv", "taxi+_zone_lookup.csv")
 """The names under which TLC has published its zone lookup."""
 
 _TRIP_FILE: Final = re.compile(
-    rf"(?P<service>{'|'.join(Service)})_tripdata_(?P<year>\d{{4}})[-_](?P<month>0[1-9]|1[0-2])"
+    rf"(?P<service>{'|'.join(Service)})_tripdata_(?P<year>[0-9]{{4}})[-_](?P<month>0[1-9]|1[0-2])"
     rf"\.(?P<format>{'|'.join(map(re.escape, Format))})"
 )
 _LOOKS_LIKE_TRIPS: Final = re.compile(r"trip[-_ ]?data", re.IGNORECASE)
@@ -104,19 +104,30 @@ def no_file(landing: Landing, service: Service, month: Month) -> str:
 
 
 def the_only(files: tuple[TripFile, ...]) -> TripFile:
-    """Return the one file of a month. Raises LandingError naming them all if there are several."""
+    """Return the one file of a month. Raises LandingError naming them all if there are several, or if it is no file."""
     if len(files) > 1:
         names = " and ".join(file.file.path for file in files)
         raise LandingError(
             f"{len(files)} files stand in landing for {files[0].service} {files[0].month}: {names}. "
             "Which one holds the month can't be told; move the others away."
         )
+    files[0].file.require_file()
     return files[0]
 
 
 def find_zone_lookup(landing: Landing) -> LandedFile | None:
-    """Return the zone lookup that stands in landing, None if there is none. Raises LandingError for more than one."""
-    lookups = [file for file in landing.files() if file.name in ZONE_LOOKUPS]
+    """Return the zone lookup that stands in landing, None if there is none.
+
+    Raises LandingError for more than one, and for a folder that is called so.
+    """
+    files = landing.files()
+    for file in files:
+        if any(folder.name in ZONE_LOOKUPS for folder in PurePosixPath(file.path).parents):
+            raise LandingError(
+                f"{file.path} stands in a folder that is called like the zone lookup. Put the file itself into "
+                "landing, or take the folder away."
+            )
+    lookups = [file for file in files if file.name in ZONE_LOOKUPS]
     if len(lookups) > 1:
         names = " and ".join(file.path for file in lookups)
         raise LandingError(f"{len(lookups)} zone lookups stand in landing: {names}. Keep one of them.")

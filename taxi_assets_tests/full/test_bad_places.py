@@ -1,8 +1,10 @@
-"""Claims about a lake whose disk is full or read-only, about a full DAGSTER_HOME, and about a log that was cut off."""
+"""Claims about a lake whose disk is full or read-only, about other places on full disks, and a log that was cut off."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +20,7 @@ from taxi_assets_tests.full.disks import Disk
 from taxi_assets_tests.full.forks import died, start_cli
 from taxi_assets_tests.full.processes import MINUTE, Home, assert_equal_contents, contents
 from taxi_assets_tests.full.writers import WriteTable, replace_days, upsert_payments
+from taxi_assets_tests.misbehaving_server import MisbehavingServer, announcing
 
 pytestmark = pytest.mark.full
 
@@ -31,9 +34,9 @@ def land(home: Home, rows: int) -> None:
         write_month(home.landing, service, Month.parse(MONTH), rows, seed=rows)
 
 
-def said(home: Home, *arguments: str) -> tuple[int, str, str]:
+def said(home: Home, *arguments: str, **environment: str) -> tuple[int, str, str]:
     """Run `taxi-assets` to its end and return its exit status and what it wrote."""
-    process = home.start(*arguments)
+    process = home.start(*arguments, **environment)
     out, err = process.communicate(timeout=3 * MINUTE)
     return process.returncode, out, err
 
@@ -121,6 +124,52 @@ def test_a_full_dagster_home_is_one_line_and_the_command_works_once_there_is_roo
     disk.make_room()
     home.report("materialize", MONTH)
     assert contents(home.lake)["tlc_bronze/green_trips"].height == 500
+
+
+@pytest.mark.parametrize("etag", ["none", "known"])
+def test_a_fetch_leaves_room_on_the_disk_and_goes_on_with_what_can_be_once_there_is_more(
+    tmp_path: Path, server: MisbehavingServer, disk: Disk, etag: str
+) -> None:
+    home = replace(Home.below(tmp_path), landing=disk.path / "landing")
+    whole = parquet_file(tmp_path, megabytes=12)
+    server.serve("/trip-data/green_tripdata_2024-01.parquet", whole, None if etag == "none" else '"known"')
+    # Of unknown length, so that it shows only as the disk fills.
+    server.plan("/trip-data/green_tripdata_2024-01.parquet", announcing(None, sending=len(whole)))
+    disk.fill(but=8_000_000)
+
+    status, out, err = said(home, "fetch", "green", MONTH, TAXI_FETCH__ADDRESS=server.address)
+
+    assert status == 1, err
+    assert "stay free. Make room, and fetch again" in out
+    free = os.statvfs(disk.path).f_bavail * BLOCK
+    parts = list(home.landing.glob(".fetch/*.part"))
+    if etag == "none":
+        assert "is removed" in out
+        assert (parts, free > 7_000_000) == ([], True)
+    else:
+        assert "what has arrived is kept" in out
+        # A twentieth of its 32 MB.
+        assert (len(parts), 1_500_000 < free < 2_000_000) == (1, True)
+    disk.make_room()
+    (fetched,) = home.report("fetch", "green", MONTH, TAXI_FETCH__ADDRESS=server.address)
+    assert (fetched["state"], fetched["size"]) == ("fetched", len(whole))
+    assert [asked.status for asked in server.asked] == [200, 200 if etag == "none" else 206]
+
+
+def test_a_file_for_which_there_is_no_room_isnt_begun(tmp_path: Path, server: MisbehavingServer, disk: Disk) -> None:
+    home = replace(Home.below(tmp_path), landing=disk.path / "landing")
+    server.plan("/trip-data/green_tripdata_2024-01.parquet", announcing(100_000_000, sending=0))
+    status, out, err = said(home, "fetch", "green", MONTH, TAXI_FETCH__ADDRESS=server.address)
+    assert status == 1, err
+    assert "100,000,000 bytes are to come now, and the disk of" in out
+    assert list(home.landing.glob(".fetch/*.part")) == []
+
+
+def parquet_file(folder: Path, megabytes: int) -> bytes:
+    """Return a Parquet file of about that size."""
+    rows = megabytes * 125_000
+    pl.DataFrame({"n": range(rows)}).write_parquet(folder / "big", compression="uncompressed", use_pyarrow=False)
+    return (folder / "big").read_bytes()
 
 
 # --- a read-only lake

@@ -57,7 +57,7 @@ def _bronze_of(service: Service, real_data: Path) -> list[pl.DataFrame]:
         landing = Landing(str(real_data / "tlc" / folder), {})
         for of_service, month in TripFiles.of(landing.files()).by_month:
             if of_service is service:
-                read = next(read_month(landing, service, month, BRONZE_TRIPS[service])).value
+                read = next(read_month(landing, None, service, month, BRONZE_TRIPS[service])).value
                 rows = collected(conform(BRONZE_TRIPS[service], read))
                 found.append(rows.with_columns(source_file=folder + "/" + pl.col("source_file")))
     assert found, f"there is no file of {service} below {real_data}"

@@ -73,7 +73,7 @@ def last(workspace: Workspace, contract: type[Contract]) -> dg.AssetMaterializat
 
 def status(workspace: Workspace) -> State:
     landing = landing_of(workspace.settings)
-    picture = draw(InLanding.of(landing), workspace.lake, workspace.instance, [MONTH])
+    picture = draw(InLanding.of(landing, workspace.instance), workspace.lake, workspace.instance, [MONTH])
     return picture.cells[Service.GREEN, MONTH].state
 
 

@@ -5,6 +5,7 @@ What rules make of values is silver's to test, how values are typed engines/test
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import json
@@ -18,6 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.parquet import encryption
 
 import taxi_assets
 from taxi_assets.definitions import build_defs
@@ -102,6 +104,30 @@ def with_unknown_zone(table: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
+class NoSecret(encryption.KmsClient):
+    """Keeps keys as they are."""
+
+    def __init__(self, _: encryption.KmsConnectionConfig) -> None:
+        super().__init__()
+
+    def wrap_key(self, key_bytes: bytes, _: str) -> bytes:
+        return base64.b64encode(key_bytes)
+
+
+def encrypted(table: pl.DataFrame, column: str, *, footer: bool) -> bytes:
+    """Write Parquet of which a column is encrypted, and the footer as well or not."""
+    buffer, schema = io.BytesIO(), table.to_arrow().schema
+    configuration = encryption.EncryptionConfiguration(
+        footer_key="footer", column_keys={"column": [column]}, plaintext_footer=not footer
+    )
+    properties = encryption.CryptoFactory(NoSecret).file_encryption_properties(
+        encryption.KmsConnectionConfig(), configuration
+    )
+    with pq.ParquetWriter(buffer, schema, encryption_properties=properties) as writer:
+        writer.write_table(table.to_arrow())
+    return buffer.getvalue()
+
+
 BAD_FILES: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
     "an error answer as Parquet": (
         "parquet",
@@ -147,6 +173,24 @@ BAD_FILES: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
         "parquet",
         lambda: with_unknown_zone(frame()),
         "can't be read",
+        "Fetch it again",
+    ),
+    "Parquet with an encrypted footer": (
+        "parquet",
+        lambda: encrypted(frame(5), "fare_amount", footer=True),
+        "its footer is encrypted; only a decrypted copy of it can be used",
+        "Fetch it again",
+    ),
+    "Parquet with an encrypted column": (
+        "parquet",
+        lambda: encrypted(frame(5), "fare_amount", footer=False),
+        "it has encrypted columns; only a decrypted copy of it can be used",
+        "Fetch it again",
+    ),
+    "Parquet with an encrypted text": (
+        "parquet",
+        lambda: encrypted(frame(5), "store_and_fwd_flag", footer=False),
+        "it has encrypted columns; only a decrypted copy of it can be used",
         "Fetch it again",
     ),
     "CSV called Parquet": ("parquet", lambda: as_csv(frame(5)), "not a whole Parquet file", "Fetch it again"),

@@ -211,7 +211,7 @@ LAYOUTS: dict[tuple[Service, str], tuple[str, str, dict[str, Any]]] = {
 def read(folder: Path, service: Service, month: str, *lines: str) -> pl.DataFrame:
     """Write lines, ended as TLC ends them, as a service's CSV, and read it as bronze does."""
     (folder / f"{service}_tripdata_{month}.csv").write_bytes("".join(f"{line}\r\n" for line in lines).encode())
-    (result,) = read_month(Landing(str(folder), {}), service, Month.parse(month), BRONZE_TRIPS[service])
+    (result,) = read_month(Landing(str(folder), {}), None, service, Month.parse(month), BRONZE_TRIPS[service])
     rows: pl.DataFrame = result.value.collect().to_native()
     return rows
 
@@ -236,7 +236,7 @@ def test_a_parquet_files_numbers_for_shared_rides_are_the_csvs(tmp_path: Path) -
             "pickup_datetime": [datetime(2023, 1, 1)],
             "SR_Flag": pl.Series([value], dtype=kind),
         }).write_parquet(tmp_path / "fhv_tripdata_2023-01.parquet")  # fmt: skip
-        (result,) = read_month(Landing(str(tmp_path), {}), Service.FHV, Month(2023, 1), BRONZE_TRIPS[Service.FHV])
+        (result,) = read_month(Landing(str(tmp_path), {}), None, Service.FHV, Month(2023, 1), BRONZE_TRIPS[Service.FHV])
         assert result.value.collect().to_native()["shared_ride_flag"].to_list() == [expected], kind
 
 

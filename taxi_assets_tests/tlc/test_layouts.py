@@ -5,12 +5,18 @@ Real files are in full/test_eras.py; what makes a file unusable is in test_bad_f
 
 from __future__ import annotations
 
+import gzip
+import io
+import re
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from taxi_assets.errors import LandingError
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.layouts import lines_of, words
@@ -27,7 +33,7 @@ GREEN = Service.GREEN
 def read(folder: Path, frame: pl.DataFrame, service: Service = GREEN, month: Month = MONTH) -> pl.DataFrame:
     """Read a frame as bronze does that is written as a month's Parquet file."""
     frame.write_parquet(folder / f"{service}_tripdata_{month}.parquet")
-    (result,) = read_month(Landing(str(folder), {}), service, month, BRONZE_TRIPS[service])
+    (result,) = read_month(Landing(str(folder), {}), None, service, month, BRONZE_TRIPS[service])
     found: pl.DataFrame = result.value.collect().to_native()
     return found
 
@@ -90,3 +96,46 @@ def test_every_line_names_a_column_of_the_contract_says_since_when_and_where_tha
         assert line.source, line
         assert line.until is None or line.since <= line.until, line
     assert set(words()) <= columns | set(BRONZE_TRIPS[Service.YELLOW].column_names())
+
+
+# --- what errors show of a file
+
+
+def parquet_of(*names: str) -> bytes:
+    written = io.BytesIO()
+    pq.write_table(pa.table([pa.array([1])] * len(names), names=list(names)), written)
+    return written.getvalue()
+
+
+def read_landing(folder: Path) -> None:
+    """Read the month as bronze does that stands in a folder."""
+    list(read_month(Landing(str(folder), {}), None, GREEN, MONTH, BRONZE_TRIPS[GREEN]))
+
+
+SECRETIVE: dict[str, tuple[str, bytes]] = {
+    "other columns": ("csv", b"SECRET,SECRET too\n1,2\n"),
+    "no table at all": ("csv", b"SECRET:x:0:0:root\nSECRET:x:1:1\n"),
+    "other columns, gzipped": ("csv.gz", gzip.compress(b"SECRET,SECRET too\n1,2\n")),
+    "no gzip": ("csv.gz", b"SECRET:x:0:0:root\n"),
+    "no Parquet": ("parquet", b"SECRET:x:0:0:root\n"),
+    "an error answer": ("csv", b"<Error><Code>SECRET</Code></Error>\n1\n"),
+    "other columns in Parquet": ("parquet", parquet_of("SECRET")),
+    "columns of one name in Parquet": ("parquet", parquet_of("SECRET", "SECRET")),
+}
+
+
+@pytest.mark.parametrize(("ending", "content"), SECRETIVE.values(), ids=SECRETIVE)
+def test_nothing_is_quoted_of_what_a_link_leads_out_of_landing_to(tmp_path: Path, ending: str, content: bytes) -> None:
+    name = f"green_tripdata_2024-01.{ending}"
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "secret").write_bytes(content)
+    (tmp_path / "landing" / name).symlink_to(tmp_path / "secret")
+    with pytest.raises(LandingError, match=f"^{name} can't be used: ") as caught:
+        read_landing(tmp_path / "landing")
+    assert not re.search("SE|b'", str(caught.value))
+
+
+def test_of_a_file_of_landings_own_the_columns_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "green_tripdata_2024-01.csv").write_bytes(SECRETIVE["other columns"][1])
+    with pytest.raises(LandingError, match="It has SECRET, SECRET too"):
+        read_landing(tmp_path)

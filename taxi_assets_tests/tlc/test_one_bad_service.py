@@ -63,7 +63,9 @@ def trips_by_service(workspace: Workspace, table: type[Contract]) -> dict[str, i
 
 
 def states(workspace: Workspace) -> dict[Service, str]:
-    picture = draw(InLanding.of(landing_of(workspace.settings)), workspace.lake, workspace.instance, [MONTH])
+    picture = draw(
+        InLanding.of(landing_of(workspace.settings), workspace.instance), workspace.lake, workspace.instance, [MONTH]
+    )
     return {service: picture.cells[service, MONTH].status for service in (Service.YELLOW, Service.GREEN)}
 
 

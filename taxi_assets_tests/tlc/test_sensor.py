@@ -277,6 +277,23 @@ def test_no_month_is_requested_while_what_is_blocked_cant_be_told(workspace: Wor
         tick(workspace)
 
 
+def test_no_month_is_requested_once_the_list_of_the_blocked_is_lost(workspace: Workspace) -> None:
+    (workspace.landing / "green_tripdata_2024-01.parquet").write_bytes(b"a")
+    (workspace.landing / BLOCKED_MONTHS).write_text("green 2024-01 fares are in cents")
+    quiet = tick(workspace)
+    (workspace.landing / BLOCKED_MONTHS).unlink()
+    with pytest.raises(LandingError, match="is gone: which months are blocked isn't known"):
+        tick(workspace, quiet.cursor)
+
+
+def test_what_stands_in_the_place_of_a_file_is_said_and_not_requested(workspace: Workspace) -> None:
+    (workspace.landing / "green_tripdata_2024-01.parquet").symlink_to("nowhere")
+    result = tick(workspace)
+    assert not result.run_requests
+    assert result.skip_reason is not None
+    assert "it is a link that leads nowhere, not a file" in str(result.skip_reason.skip_message)
+
+
 def test_the_ticks_message_names_what_isnt_read(workspace: Workspace) -> None:
     (workspace.landing / "green_tripdata_2024-1.parquet").write_bytes(b"a")
     result = tick(workspace)

@@ -106,7 +106,7 @@ def test_a_month_is_stale_that_silver_holds_and_bronze_doesnt(workspace: Workspa
         POLARS.replace(contract, workspace.lake.location(contract), rows, {"source_month": MONTH.first_day})
 
     def state() -> State:
-        found = InLanding.of(landing_of(workspace.settings))
+        found = InLanding.of(landing_of(workspace.settings), workspace.instance)
         return draw(found, workspace.lake, workspace.instance, [MONTH]).cells[GREEN].state
 
     store(SILVER_TRIPS[Service.GREEN], judged(Service.GREEN, trips(3)).kept)

@@ -28,7 +28,7 @@ GREEN = (Service.GREEN, MONTH)
 
 def word(workspace: Workspace, service: Service = Service.GREEN, month: Month = MONTH) -> str:
     """Return what the picture says of a month now."""
-    found = InLanding.of(landing_of(workspace.settings))
+    found = InLanding.of(landing_of(workspace.settings), workspace.instance)
     picture = draw(found, workspace.lake, workspace.instance, [MONTH, month])
     return str(picture.cells[service, month])
 
@@ -39,7 +39,7 @@ def good(result: dg.ExecuteInProcessResult, workspace: Workspace) -> None:
 
 def requested(workspace: Workspace) -> set[tuple[Service, Month]]:
     """Return what the sensor would request if it had no cursor."""
-    found = InLanding.of(landing_of(workspace.settings))
+    found = InLanding.of(landing_of(workspace.settings), workspace.instance)
     planned = plan(found.files, {}, sources_of(workspace.instance, list(found.files.by_month)), found.blocked)
     return {(service, request.month) for request in planned.requests for service in request.services}
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from taxi_assets.engines.source_files import Format
+from taxi_assets.engines.source_files import Format, open_source
 from taxi_assets.errors import LandingError
 from taxi_assets.landing import LandedFile, Landing
 from taxi_assets.months import Month
@@ -16,6 +18,8 @@ from taxi_assets.vocabulary import Service
 pytestmark = pytest.mark.fast
 
 MONTH = Month(2024, 1)
+# Digits to Python's \\d and int(), and none of a name that TLC gives.
+FULL_WIDTH_2024 = "\N{FULLWIDTH DIGIT TWO}\N{FULLWIDTH DIGIT ZERO}\N{FULLWIDTH DIGIT TWO}\N{FULLWIDTH DIGIT FOUR}"
 
 
 def landed(*paths: str) -> list[LandedFile]:
@@ -50,6 +54,8 @@ def test_a_name_tells_service_month_and_format(name: str, service: Service, mont
     "name",
     [
         "green_tripdata_2024-1.parquet",
+        f"green_tripdata_{FULL_WIDTH_2024}-01.parquet",
+        "green_tripdata_2024-1\N{FULLWIDTH DIGIT TWO}.parquet",
         "green_tripdata_2024-13.parquet",
         "green_tripdata_2024-00.parquet",
         "green_tripdata_2008-12.parquet",
@@ -158,5 +164,45 @@ def test_two_zone_lookups_are_an_error_that_names_both(tmp_path: Path) -> None:
     landing = landing_with(tmp_path, "taxi_zone_lookup.csv", "old/taxi_zone_lookup.csv")
     with pytest.raises(
         LandingError, match=r"2 zone lookups .*: old/taxi_zone_lookup.csv and taxi_zone_lookup.csv. Keep one"
+    ):
+        find_zone_lookup(landing)
+
+
+def test_a_good_file_is_found_beside_one_whose_name_has_other_digits(tmp_path: Path) -> None:
+    landing = landing_with(tmp_path, "green_tripdata_2024-01.parquet", f"green_tripdata_{FULL_WIDTH_2024}-01.parquet")
+    found = find_trip_file(landing, Service.GREEN, MONTH)
+    assert found is not None
+    assert found.file.path == "green_tripdata_2024-01.parquet"
+    assert TripFiles.of(landing.files()).unread == (f"green_tripdata_{FULL_WIDTH_2024}-01.parquet",)
+
+
+INSTEAD: dict[str, Callable[[Path], None]] = {
+    "a pipe": os.mkfifo,
+    "a link that leads nowhere": lambda place: place.symlink_to("nowhere"),
+    "an empty folder": lambda place: place.mkdir(),
+}
+
+
+@pytest.mark.parametrize("what", INSTEAD)
+def test_what_stands_there_instead_of_a_months_file_isnt_taken_for_none(tmp_path: Path, what: str) -> None:
+    INSTEAD[what](tmp_path / "green_tripdata_2024-01.parquet")
+    with pytest.raises(LandingError, match=rf"^green_\S+ can't be used: it is {what}, not a file"):
+        find_trip_file(Landing(str(tmp_path), {}), Service.GREEN, MONTH)
+
+
+@pytest.mark.parametrize("what", INSTEAD)
+def test_what_stands_there_instead_of_a_lookup_isnt_taken_for_none(tmp_path: Path, what: str) -> None:
+    INSTEAD[what](tmp_path / "taxi_zone_lookup.csv")
+    landing = Landing(str(tmp_path), {})
+    lookup = find_zone_lookup(landing)
+    assert lookup is not None
+    with pytest.raises(LandingError, match=rf"^taxi_zone_lookup.csv can't be used: it is {what}, not a file"):
+        open_source(landing, lookup, Format.CSV)
+
+
+def test_a_lookup_that_is_a_folder_of_files_is_an_error(tmp_path: Path) -> None:
+    landing = landing_with(tmp_path, "taxi_zone_lookup.csv/part-0.csv")
+    with pytest.raises(
+        LandingError, match=r"^taxi_zone_lookup\.csv/part-0\.csv stands in a folder that is called like"
     ):
         find_zone_lookup(landing)

@@ -42,4 +42,4 @@ class FhvTrips(Provenance, FhvRide, table="tlc_bronze/fhv_trips", partition=("so
 def fhv_trips(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
 ) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
-    return read_month(landing, Service.FHV, Month.parse(context.partition_key), FhvTrips)
+    return read_month(landing, context.instance, Service.FHV, Month.parse(context.partition_key), FhvTrips)

@@ -60,4 +60,4 @@ class FhvhvTrips(Provenance, HighVolumeRide, table="tlc_bronze/fhvhv_trips", par
 def fhvhv_trips(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
 ) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
-    return read_month(landing, Service.FHVHV, Month.parse(context.partition_key), FhvhvTrips)
+    return read_month(landing, context.instance, Service.FHVHV, Month.parse(context.partition_key), FhvhvTrips)

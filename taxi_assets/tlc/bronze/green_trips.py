@@ -29,4 +29,4 @@ class GreenTrips(MeteredTrips, table="tlc_bronze/green_trips", partition=("sourc
 def green_trips(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
 ) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
-    return read_month(landing, Service.GREEN, Month.parse(context.partition_key), GreenTrips)
+    return read_month(landing, context.instance, Service.GREEN, Month.parse(context.partition_key), GreenTrips)

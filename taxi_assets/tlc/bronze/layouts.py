@@ -116,7 +116,7 @@ def apply_layout(source: Source, service: Service, month: Month, contract: type[
     if missing:
         expected = "; ".join(" or ".join(_names_in_files(each, service) for each in entry) for entry in missing)
         raise source.file.unusable(
-            f"needed columns are missing: {expected}. It has {_shown(source.columns)}",
+            f"needed columns are missing: {expected}. It has {source.file.quoted(_shown(source.columns))}",
             f"Fetch it again; if TLC has renamed a column, add a line to tlc/bronze/layouts/{service}.csv.",
         )
     taken = {meaning: name for name, meaning in applied.mapped.items()}

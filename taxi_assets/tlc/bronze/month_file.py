@@ -28,14 +28,18 @@ SOURCE_IDENTITY: Final = "source_identity"
 
 
 def read_month(
-    landing: Landing, service: Service, month: Month, contract: type[Contract]
+    landing: Landing,
+    records: dg.DagsterInstance | None,
+    service: Service,
+    month: Month,
+    contract: type[Contract],
 ) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
     """Read the month's file: all its rows, and as data version the fingerprint of its bytes.
 
     A month that is blocked, or has no file, is passed by. Raises LandingError, naming the file and what to do, if it
     can't be used, and after the rows are stored if the file was replaced meanwhile.
     """
-    blocked = blocked_months(landing).get((service, month))
+    blocked = blocked_months(landing, records).get((service, month))
     found = None if blocked else find_trip_file(landing, service, month)
     if found is None:
         why = says_blocked((service, month), blocked) if blocked else no_file(landing, service, month)
@@ -96,7 +100,8 @@ def all_rows_read(landing: Landing, service: Service, contract: type[Contract]) 
         count = stored.count(contract)
         came_from = stored.rows(contract).select("source_file", "source_fingerprint").head(1).collect().rows()
         files = TripFiles.of(landing.files()).by_month.get((service, Month.parse(stored.key)), ())
-        same = [found for found in files if (found.file.path, landing.fingerprint(found.file)) in came_from]
+        readable = [found for found in files if not found.file.no_file]
+        same = [found for found in readable if (found.file.path, landing.fingerprint(found.file)) in came_from]
         if not same:
             name = came_from[0][0] if came_from else "the file"
             return Finding(False, f"{name} is no longer in landing as it was read; {count:,} rows stored.", warns=True)

@@ -30,4 +30,4 @@ class YellowTrips(MeteredTrips, table="tlc_bronze/yellow_trips", partition=("sou
 def yellow_trips(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
 ) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
-    return read_month(landing, Service.YELLOW, Month.parse(context.partition_key), YellowTrips)
+    return read_month(landing, context.instance, Service.YELLOW, Month.parse(context.partition_key), YellowTrips)
