@@ -83,6 +83,7 @@ def restore(
         if texts and by_month:
             say(f"{says}: {', '.join(key_of(partitions, one) for one in texts)}")
     say(
-        "Checks show what they found in what was there before: run the table's checks again. "
+        "Checks show what they found in what was there before: run them again: "
+        f"taxi-assets check MONTH --table {name}. "
         f"To undo this: taxi-assets restore {name} {restored.version - 1}"
     )

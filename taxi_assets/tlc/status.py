@@ -277,7 +277,8 @@ warnings.filterwarnings("ignore", category=dg.BetaWarning, message="Function `ob
     group_name=STATUS.path[0],
     description=(
         "A year in one picture: which months of which service have landed, are sound, have checks that warn or failed, "
-        "or aren't there. Observe it to draw it anew; the sensor tlc_landing does so when something has changed."
+        "or aren't there. Observe it to draw it anew; the sensor tlc_landing does so when something has changed. No "
+        "table is made of it: were it upstream of any, each change of a month would show all months as out of date."
     ),
     tags={"catalog": "tlc", "layer": "landing"},
 )
