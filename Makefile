@@ -39,10 +39,10 @@ demo: $(READY)
 	@echo "Next: make ui, and open http://127.0.0.1:$(PORT)"
 
 ui: $(READY)
-	$(BIN)/python -m taxi_assets.settings $(PORT)
+	$(BIN)/python -m taxi_assets.settings
 	mkdir -p $(DAGSTER_HOME)
 	test -e $(DAGSTER_HOME)/dagster.yaml || cp taxi_assets/dagster.yaml $(DAGSTER_HOME)/
-	PYTHONWARNINGS='ignore:Function `dev_command` is superseded' $(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
+	PYTHONWARNINGS='ignore:Function `dev_command` is superseded' $(BIN)/python -m taxi_assets.webserver.dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
 
 test: lint .venv/dev
 	$(BIN)/pytest -n 2 --dist loadscope

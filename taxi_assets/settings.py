@@ -10,7 +10,6 @@ import json
 import multiprocessing
 import os
 import re
-import socket
 import sys
 import warnings
 from collections.abc import Mapping
@@ -41,6 +40,8 @@ Storage = Annotated[LocalConfig | S3Config | AzureConfig | GcsConfig, Field(disc
 DAY_IN_SECONDS: Final = 24 * 60 * 60
 LEAST_RETENTION_HOURS: Final = 24
 """How long a run or a query may take: a month of the largest service takes minutes, on Spark perhaps an hour."""
+
+_HOST: Final = re.compile(r"([\w.-]+|\[[\da-f:]+\])(:\d+)?", re.ASCII | re.IGNORECASE)
 
 
 class SparkSettings(BaseModel):
@@ -141,6 +142,29 @@ class MaintenanceSettings(BaseModel):
         return hours
 
 
+class UiSettings(BaseModel):
+    """Under which names the UI is served, besides this machine's: ``TAXI_UI__HOSTS``.
+
+    `hosts` are names with commas between them, each as a browser shows it: with its port, if it shows one.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    hosts: str = ""
+
+    @field_validator("hosts")
+    @classmethod
+    def _are_names(cls, hosts: str) -> str:
+        if hosts and not all(_HOST.fullmatch(name.strip()) for name in hosts.split(",")):
+            raise ValueError("hosts are names with commas between them, as in lake.example.org,server:8080")
+        return hosts
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The hosts, as browsers write them."""
+        return frozenset(name.strip().lower() for name in self.hosts.split(",") if self.hosts)
+
+
 class Settings(BaseSettings):
     """Where files arrive, where tables stand, and what computes. Relative paths are below the current folder.
 
@@ -161,6 +185,7 @@ class Settings(BaseSettings):
     fetch: FetchSettings = Field(default_factory=FetchSettings)
     alerts: AlertSettings = Field(default_factory=AlertSettings)
     maintenance: MaintenanceSettings = Field(default_factory=MaintenanceSettings)
+    ui: UiSettings = Field(default_factory=UiSettings)
     dagster_home: str = Field(default="data/dagster", min_length=1, validation_alias="DAGSTER_HOME")
 
     @field_validator("landing_storage", "lake_storage", mode="before")
@@ -184,6 +209,21 @@ class Settings(BaseSettings):
 
         That includes a lake that can't be written, or, for who only wants `to_read` it, one that isn't there.
         """
+        settings = cls.as_set()
+        _require_provider(settings.landing_root, settings.landing_storage, "TAXI_LANDING")
+        _require_provider(settings.lake_root, settings.lake_storage, "TAXI_LAKE")
+        (_require_there if to_read else _require_writable)(settings.lake_root, "TAXI_LAKE_ROOT")
+        return settings.model_copy(
+            update={
+                "landing_root": _absolute(settings.landing_root),
+                "lake_root": _absolute(settings.lake_root),
+                "dagster_home": _absolute(settings.dagster_home),
+            }
+        )
+
+    @classmethod
+    def as_set(cls) -> Settings:
+        """Read the settings for who needs neither landing nor lake. Raises UsageError like `load`."""
         try:
             given = {**_in_file(), **os.environ}
             settings = cls()
@@ -202,16 +242,7 @@ class Settings(BaseSettings):
         # Who started this process has been told.
         for says in unknown_names(given, cls) if multiprocessing.parent_process() is None else ():
             warnings.warn(says, UnknownSettingWarning, stacklevel=2)
-        _require_provider(settings.landing_root, settings.landing_storage, "TAXI_LANDING")
-        _require_provider(settings.lake_root, settings.lake_storage, "TAXI_LAKE")
-        (_require_there if to_read else _require_writable)(settings.lake_root, "TAXI_LAKE_ROOT")
-        return settings.model_copy(
-            update={
-                "landing_root": _absolute(settings.landing_root),
-                "lake_root": _absolute(settings.lake_root),
-                "dagster_home": _absolute(settings.dagster_home),
-            }
-        )
+        return settings
 
 
 def object_store_options(storage: Storage) -> dict[str, str]:
@@ -297,32 +328,10 @@ def _require_writable(root: str, variable: str) -> None:
         ) from error
 
 
-def require_port(text: str) -> None:
-    """Raise UsageError if no server of this machine can listen at a port, as `make ui` names it."""
-    port = int(text) if text.isascii() and text.isdigit() else 0
-    if not 1 <= port <= 65535:
-        raise UsageError(f"PORT is {text}, and no port, which is a number from 1 to 65535: make ui PORT=3001")
-    try:
-        with socket.socket() as listening:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(("127.0.0.1", port))
-    except PermissionError:
-        raise UsageError(
-            f"PORT is {port}, which this user may not listen at. Name another: make ui PORT=3001"
-        ) from None
-    except OSError as error:
-        raise UsageError(
-            f"PORT {port} of 127.0.0.1 can't be had: {error.strerror}. Perhaps a UI runs there already; "
-            "end it, or name another: make ui PORT=3001"
-        ) from None
-
-
 if __name__ == "__main__":
-    # Before something is started that would show a stack: are the settings sound, and is the port free?
+    # Before something is started that would show a stack.
     warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     try:
-        for wanted in sys.argv[1:]:
-            require_port(wanted)
         Settings.load()
     except UsageError as error:
         sys.exit(str(error))

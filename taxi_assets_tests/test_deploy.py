@@ -38,14 +38,24 @@ def variables_of(settings: Any) -> set[str]:
 def test_make_ui_and_every_unit_listen_on_this_machine_alone() -> None:
     files = [ROOT / "Makefile", *UNITS]
     texts = [path.read_text(encoding="utf-8").replace("\\\n", " ") for path in files]
-    servers = [
-        line for text in texts for line in text.splitlines() if re.search(r"dagster dev|webserver -|api grpc", line)
-    ]
+    servers = [line for text in texts for line in text.splitlines() if re.search(r"webserver(\.dev)? -|api grpc", line)]
 
     assert len(servers) == 3
     for line in servers:
         assert re.search(rf"(-h|--host) {re.escape(LOOPBACK)}\b|--socket ", line), line
         assert "0.0.0.0" not in line
+
+
+def test_no_web_server_of_dagsters_own_is_started_anywhere() -> None:
+    files = [ROOT / "Makefile", DEPLOY / "compose.yaml", *UNITS]
+    started = [
+        line
+        for path in files
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"dagster[ -](dev|webserver)\b|dagit|\bdg dev\b", line)
+    ]
+
+    assert started == []
 
 
 def test_the_containers_publish_the_ui_alone_and_that_to_this_machine() -> None:
@@ -84,14 +94,13 @@ def test_every_variable_that_an_instance_needs_is_set_by_the_units_and_by_the_co
 
 
 def test_units_and_containers_start_the_same_programs() -> None:
+    program = r"[\w-]+(?: api grpc| -m [\w.]+)?"
     started = {
-        unit.stem.removeprefix("taxi-assets-"): re.findall(r"ExecStart=\S+/([\w-]+(?: api grpc)?)", unit.read_text())
+        unit.stem.removeprefix("taxi-assets-"): re.findall(rf"ExecStart=\S+/({program})", unit.read_text())
         for unit in UNITS
     }
 
-    assert started == {
-        name: re.findall(r"^[\w-]+(?: api grpc)?", COMPOSE["services"][name]["command"]) for name in started
-    }
+    assert started == {name: re.findall(rf"^{program}", COMPOSE["services"][name]["command"]) for name in started}
     assert len(started) == 3
 
 

@@ -18,6 +18,7 @@ from taxi_assets.settings import (
     RouteSettings,
     Settings,
     SparkSettings,
+    UiSettings,
 )
 
 pytestmark = pytest.mark.fast
@@ -44,7 +45,8 @@ def test_its_settings_are_those_that_there_are() -> None:
     of_alerts = {f"TAXI_ALERTS__{field.upper()}" for field in AlertSettings.model_fields if field != "routes"}
     of_routes = {f"TAXI_ALERTS__ROUTES__NAME__{field.upper()}" for field in RouteSettings.model_fields}
     of_maintenance = {f"TAXI_MAINTENANCE__{field.upper()}" for field in MaintenanceSettings.model_fields}
-    assert names == fields | of_spark | of_fetch | of_alerts | of_routes | of_maintenance
+    of_ui = {f"TAXI_UI__{field.upper()}" for field in UiSettings.model_fields}
+    assert names == fields | of_spark | of_fetch | of_alerts | of_routes | of_maintenance | of_ui
 
 
 def test_its_rule_is_one_that_works() -> None:

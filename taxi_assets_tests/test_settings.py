@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import warnings
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +13,7 @@ from taxi_assets.alerts.routes import alerts_of
 from taxi_assets.errors import UnknownSettingWarning, UsageError
 from taxi_assets.lake.maintenance import MaintenancePolicy
 from taxi_assets.places import lake_of, landing_of, maintenance_of
-from taxi_assets.settings import Settings, object_store_options, require_port
+from taxi_assets.settings import Settings, object_store_options
 from taxi_assets.tlc.bronze.zones import Zones
 
 pytestmark = pytest.mark.fast
@@ -107,29 +106,6 @@ def test_a_field_that_a_storages_provider_lacks_is_named_with_the_one_that_is_me
 def test_a_file_of_settings_that_isnt_text_is_one_line(tmp_path: Path) -> None:
     (tmp_path / ".env").write_bytes(b"TAXI_ENGINE=\xff\n")
     assert complaint() == f"The settings in {tmp_path / '.env'} can't be read: it isn't text in UTF-8."
-
-
-def test_a_port_that_is_taken_or_none_is_one_line_that_names_the_variable() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with pytest.raises(UsageError, match=f"^PORT {port} of 127.0.0.1 can't be had: Address already in use"):
-            require_port(str(port))
-    for none in ("", "http", "0", "65536", "-1", "\u0663"):
-        with pytest.raises(UsageError, match=r"^PORT is .*, and no port, which is a number from 1 to 65535"):
-            require_port(none)
-
-
-def test_a_port_that_is_free_or_was_used_a_moment_ago_can_be_had() -> None:
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        port = listening.getsockname()[1]
-        with socket.create_connection(("127.0.0.1", port)), listening.accept()[0]:
-            pass
-    require_port(str(port))
 
 
 def test_without_any_setting_everything_stands_below_the_current_folder(tmp_path: Path) -> None:
@@ -348,6 +324,9 @@ def test_sparks_own_settings_are_taken_as_json_numbers_and_truths_among_them(env
         ("TAXI_LANDING_ROOT", "", "TAXI_LANDING_ROOT: must not be empty"),
         ("TAXI_LAKE_STORAGE__PROVIDER", "azure", "TAXI_LAKE_STORAGE__ACCOUNT_NAME: is needed."),
         ("TAXI_LAKE_STORAGE", '{"region": "x"}', "TAXI_LAKE_STORAGE: its provider is needed."),
+        ("TAXI_UI__HOSTS", "https://lake.example.org", "TAXI_UI__HOSTS: hosts are names with commas"),
+        ("TAXI_UI__HOSTS", "lake.example.org,", "TAXI_UI__HOSTS"),
+        ("TAXI_UI__HOSTS", "*", "TAXI_UI__HOSTS"),
     ],
 )
 def test_a_setting_of_a_group_that_makes_no_sense_is_named(
@@ -429,3 +408,17 @@ def test_maintenance_is_as_the_settings_say(environment: pytest.MonkeyPatch) -> 
     environment.setenv("TAXI_MAINTENANCE__RETENTION_HOURS", "24")
     environment.setenv("TAXI_MAINTENANCE__SMALL_FILE_MB", "1")
     assert maintenance_of(Settings.load()) == MaintenancePolicy(timedelta(days=1), 1024 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "names"),
+    [
+        ("", set()),
+        ("Lake.example.org", {"lake.example.org"}),
+        ("lake:8443, [fe80::1]:3000,lake", {"lake", "lake:8443", "[fe80::1]:3000"}),
+    ],
+)
+def test_the_uis_names_are_as_browsers_write_them(environment: pytest.MonkeyPatch, hosts: str, names: set[str]) -> None:
+    environment.setenv("TAXI_UI__HOSTS", hosts)
+
+    assert Settings.as_set().ui.names == names

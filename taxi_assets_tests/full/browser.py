@@ -18,7 +18,8 @@ from playwright.sync_api import Page, expect, sync_playwright
 from taxi_assets_tests.full.processes import Server
 
 SECONDS = 1_000
-# Nothing of the browser's own may go out either.
+# Nothing of the browser's own may go out either. Names below `example`, which are nobody's, lead to this machine, as
+# those of an attacker may.
 _FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -26,7 +27,7 @@ _FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP *.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 
 

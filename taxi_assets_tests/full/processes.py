@@ -31,6 +31,8 @@ from taxi_assets.contracts import contract_of
 
 WORKSPACE_YAML = Path(taxi_assets.__file__).parents[1] / "workspace.yaml"
 MINUTE = 60.0
+WEB_SERVER = ("python", "-m", "taxi_assets.webserver")
+MAKE_UI = ("python", "-m", "taxi_assets.webserver.dev")
 
 _Found = TypeVar("_Found")
 
@@ -163,7 +165,7 @@ class Server:
 
 @contextmanager
 def serving(home: Home, *command: str, **environment: str) -> Iterator[Server]:
-    """Run ``dagster dev`` or ``dagster-webserver`` on a home for a while, and stop it with all its children."""
+    """Run a web server's command on a home for a while, and stop it with all its children."""
     port = str(free_port())
     log = home.dagster / "server.log"
     program = str(Path(sys.executable).parent / command[0])
@@ -178,7 +180,7 @@ def serving(home: Home, *command: str, **environment: str) -> Iterator[Server]:
         )
         try:
             server = Server(f"http://127.0.0.1:{port}", log)
-            wait_for(server.is_up, f"{command[0]} to answer; its log: {log}", 2 * MINUTE)
+            wait_for(server.is_up, f"{command[-1]} to answer; its log: {log}", 2 * MINUTE)
             yield server
         finally:
             stop(process)

@@ -11,7 +11,7 @@ import pytest
 
 from taxi_assets_tests.alerts.receivers import Webhook
 from taxi_assets_tests.full.launched import REPOSITORY, START_SENSOR, TICKS
-from taxi_assets_tests.full.processes import MINUTE, Home, Server, serving, wait_for
+from taxi_assets_tests.full.processes import MAKE_UI, MINUTE, Home, Server, serving, wait_for
 
 pytestmark = pytest.mark.full
 
@@ -38,7 +38,7 @@ def test_a_sensor_that_fails_and_a_file_that_makes_a_run_fail_are_told_by_the_da
     home.landing.rmdir()
     with (
         Webhook() as webhook,
-        serving(home, "dagster", "dev", TAXI_ALERTS__ROUTES__ONCALL__URL=webhook.url) as server,
+        serving(home, *MAKE_UI, TAXI_ALERTS__ROUTES__ONCALL__URL=webhook.url) as server,
     ):
         switch_on(server, "tlc_landing")
         wait_for(lambda: failed(server, "tlc_landing"), f"a failed tick; the server's log: {server.log}", 2 * MINUTE)

@@ -17,7 +17,7 @@ from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.full.conftest import SevenMonths
 from taxi_assets_tests.full.launched import REPOSITORY, Dagster
-from taxi_assets_tests.full.processes import Home, assert_equal_contents, contents, first_day, serving
+from taxi_assets_tests.full.processes import MAKE_UI, Home, assert_equal_contents, contents, first_day, serving
 
 pytestmark = pytest.mark.full
 
@@ -31,12 +31,12 @@ _STATUS = """
 
 @pytest.fixture(scope="module")
 def dev(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dagster]:
-    """Return a `dagster dev` on four real months that have landed, configured as `make ui` does it."""
+    """Return what `make ui` starts on four real months that have landed."""
     home = Home.below(tmp_path_factory.mktemp("dagster-dev"))
     for month in (*OF_ASSETS, *OF_A_JOB):
         shutil.copy(real_data / "tlc" / "parquet" / f"green_tripdata_{month}.parquet", home.landing)
     shutil.copy(str(files("taxi_assets") / "dagster.yaml"), home.dagster)
-    with serving(home, "dagster", "dev") as server:
+    with serving(home, *MAKE_UI) as server:
         yield Dagster(server, home)
 
 

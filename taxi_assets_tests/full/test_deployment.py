@@ -227,7 +227,7 @@ def test_systemd_finds_nothing_wrong_with_the_units(systemd: str, tmp_path: Path
     shutil.copytree("/usr/lib/systemd/system", tmp_path / "usr/lib/systemd/system", symlinks=True)
     programs = tmp_path / "opt/taxi-assets/.venv/bin"
     programs.mkdir(parents=True)
-    for program in ("dagster", "dagster-daemon", "dagster-webserver"):
+    for program in ("dagster", "dagster-daemon", "python"):
         (programs / program).touch(0o755)
 
     units = [unit.name for unit in UNITS.values()]

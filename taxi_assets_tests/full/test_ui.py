@@ -15,7 +15,7 @@ from taxi_assets.tlc.status import MEANINGS, State
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.full.browser import Ui, browsing
 from taxi_assets_tests.full.conftest import REAL_MONTHS, SevenMonths
-from taxi_assets_tests.full.processes import serving
+from taxi_assets_tests.full.processes import WEB_SERVER, serving
 
 pytestmark = pytest.mark.full
 
@@ -33,7 +33,7 @@ with dg.DagsterInstance.get() as instance:
 def ui(browser: str, seven_months: SevenMonths, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
     """Return a browser on the runs of the seven real months."""
     with (
-        serving(seven_months.home, "dagster-webserver") as server,
+        serving(seven_months.home, *WEB_SERVER) as server,
         browsing(browser, server, tmp_path_factory.mktemp("screenshots")) as shown,
     ):
         yield shown
