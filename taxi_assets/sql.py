@@ -217,22 +217,25 @@ def _explained(
             return found
     if not isinstance(error, _OF_FILES):
         return UsageError(f"This SQL can't be run. {error}")
+    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+        return LakeError(f"This SQL failed. {_line_of(error)}.")
     for contract, found in files.items():
         for file in () if found is None or isinstance(found, LakeError) else found:
             if file.rpartition("/")[2] in says:
                 return _unreadable(contract, file, error, as_of)
     # What a statement gives a function that refuses it is wrong use.
-    as_asked = isinstance(error, duckdb.InvalidInputException)
-    return (
-        UsageError(f"This SQL can't be run. {says}") if as_asked else LakeError(f"This SQL failed. {_line_of(error)}.")
-    )
+    if isinstance(error, duckdb.InvalidInputException):
+        return UsageError(f"This SQL can't be run. {says}")
+    return LakeError(f"This SQL failed. {_line_of(error)}.")
 
 
 def _unreadable(contract: type[Contract], file: str, error: Exception, as_of: datetime | None) -> LakeError:
     gone = isinstance(error, FileNotFoundError) or any(words in str(error) for words in _NO_FILE)
-    what = f"its data file {file} is missing" if gone else f"its data file {file} is damaged: {_line_of(error)}"
-    remedy = f"It may have been vacuumed since {as_of}" if as_of else "Put it back, or materialize again what was in it"
-    return LakeError(f"{contract.stored_as().sql_name} can't be read, as {what}. {remedy}.")
+    what = "is missing" if gone else f"can't be used: {_line_of(error)}"
+    remedy = "Put it back, or materialize again what was in it"
+    if gone and as_of:
+        remedy = f"It may have been vacuumed since {as_of}"
+    return LakeError(f"{contract.stored_as().sql_name} can't be read, as its data file {file} {what}. {remedy}.")
 
 
 def _line_of(error: Exception) -> str:

@@ -216,6 +216,37 @@ def test_an_output_marked_as_of_a_source_is_recorded_as_nothing_and_what_needs_i
     assert result.get_asset_check_evaluations() == []
 
 
+def test_of_a_run_without_a_partition_an_evaluation_of_one_is_recorded_and_a_result_is_an_error(
+    instance: dg.DagsterInstance,
+) -> None:
+    @dg.asset(name="kept", partitions_def=DAYS)
+    def kept() -> None: ...
+
+    def checked(*found: Any) -> dg.ExecuteInProcessResult:
+        spec = dg.AssetCheckSpec("limit", asset="kept", partitions_def=DAYS, blocking=True)
+
+        @dg.multi_asset_check(specs=[spec], can_subset=True)
+        def limit() -> Iterator[Any]:
+            yield from found
+
+        job = dg.Definitions([kept], asset_checks=[limit]).resolve_implicit_global_asset_job_def()
+        alone = job.get_subset(asset_selection=set(), asset_check_selection={CHECK})
+        return alone.execute_in_process(instance=instance, raise_on_error=False)
+
+    dg.materialize([kept], instance=instance, partition_key="a")
+    assert not checked(dg.AssetCheckResult(passed=True, asset_key="kept", check_name="limit")).success
+    for passed in (True, False):
+        evaluation = dg.AssetCheckEvaluation(
+            asset_key=CHECK.asset_key, check_name="limit", passed=passed, metadata={}, blocking=True, partition="a"
+        )
+        result = checked(dg.Output(None, output_name="kept_limit"), evaluation)
+        assert result.success == passed
+        latest = instance.event_log_storage.get_latest_asset_check_execution_by_key([CHECK])[CHECK]
+        assert latest.partition == "a"
+        assert latest.evaluation is not None
+        assert latest.evaluation.passed == passed
+
+
 def test_a_failing_check_that_warns_leaves_the_run_green(instance: dg.DagsterInstance) -> None:
     @dg.asset
     def table() -> None: ...

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from taxi_assets.jobs import ENGINE
 from taxi_assets.months import Month, parse_months
 from taxi_assets.sample import write_month
 from taxi_assets.tlc.silver.green_trips import GreenTrips
@@ -111,7 +112,7 @@ def test_two_runs_of_one_month_or_of_spark_wait_for_each_other(server: Deploymen
     one, *others = TAKING_TURNS
     of_one_month = server.launch_runs("tlc_green", [one, one])
     # The queue knows what computes by this name alone.
-    named_spark = server.launch_runs("tlc_green", others, **{".dagster/taxi_assets_engine": "spark"})
+    named_spark = server.launch_runs("tlc_green", others, **{ENGINE: "spark"})
 
     runs, _ = server.ends_of([*of_one_month, *named_spark])
 
@@ -173,13 +174,12 @@ def test_a_landed_file_is_requested_by_a_tick_queued_run_by_the_daemon_and_store
     server: Deployment, landed: dict[str, Any]
 ) -> None:
     assert landed["status"] == "SUCCESS"
-    assert {
-        name: landed["tags"][name] for name in ("dagster/partition", "services", ".dagster/taxi_assets_engine")
-    } == {
+    assert {name: landed["tags"][name] for name in ("dagster/partition", "services")} == {
         "dagster/partition": LANDED,
         "services": "green",
-        ".dagster/taxi_assets_engine": "polars",
     }
+    # A tag that is listed nowhere, and by which the queue tells runs apart.
+    assert landed["runId"] in {run["runId"] for run in server.runs_tagged(ENGINE, "polars")}
     assert "RunEnqueuedEvent" in {event["__typename"] for event in events_of(server, landed["runId"])}
     assert [tick["runIds"] for tick in server.ticks_with_runs()] == [[landed["runId"]]]
     assert contents(server.home.lake, [LANDED])["tlc_bronze/green_trips"].height == ROWS

@@ -102,6 +102,46 @@ def test_a_table_shows_its_story_and_its_columns_with_what_they_mean(ui: Ui) -> 
     ui.screenshot("table")
 
 
+def test_runs_of_the_command_line_are_on_the_overview_and_under_their_job_without_tags_that_nobody_reads(
+    ui: Ui,
+) -> None:
+    ui.open("overview")
+    ui.shows("tlc_month")
+    ui.screenshot("overview")
+
+    page = ui.open("locations/taxi_assets/jobs/tlc_month/runs")
+    ui.shows("services: green")
+    ui.shows("Success")
+    for tag in ("taxi_assets_", "taxi_assets/"):
+        assert page.get_by_text(tag, exact=False).count() == 0
+    ui.screenshot("runs-of-a-job")
+
+
+def test_a_quarantines_month_shows_rows_by_rule_and_silvers_links_there(ui: Ui) -> None:
+    ui.open("assets/tlc_silver/green_trips?view=partitions&partition=2023-01")
+    ui.shows("tlc_silver / green_trips_quarantine")
+    ui.open("assets/tlc_silver/green_trips_quarantine?view=partitions&partition=2023-01")
+    for text in ("rows_by_rule", "sample_rows", "positive_trip_distance", "3350", "failed_rules"):
+        ui.shows(text)
+    ui.screenshot("quarantine")
+
+
+def test_golds_figures_can_be_plotted(ui: Ui) -> None:
+    page = ui.open("assets/tlc_gold/fact_top_zones?view=overview")
+    page.get_by_role("button", name="Plots").click()
+    for figure in ("trips", "revenue", "average_fare", "quarantined_share"):
+        ui.shows(figure)
+    page.get_by_text("quarantined_share", exact=True).first.scroll_into_view_if_needed()
+    ui.screenshot("plots")
+
+
+def test_the_resources_page_shows_which_lake_one_is_on(ui: Ui, seven_months: SevenMonths) -> None:
+    ui.open("locations/taxi_assets/resources/lake")
+    ui.shows(str(seven_months.home.lake), exact=False)
+    ui.shows("The lake: all tables below one root, and what computes them.")
+    ui.screenshot("resource")
+
+
 def test_the_picture_of_a_year_is_at_the_asset_of_landings_status(ui: Ui, seven_months: SevenMonths) -> None:
     # In a process of its own: this one has a browser's event loop.
     subprocess.run(
