@@ -10,6 +10,8 @@ import dagster as dg
 from dagster._core.event_api import PartitionKeyFilter
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
+from taxi_assets.markdown import text_of
+
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
@@ -94,7 +96,7 @@ def _result(key: dg.AssetCheckKey, record: Any) -> CheckResult:
         table=_table(key),
         name=key.name,
         status=_status(evaluation),
-        says=(evaluation.description or "") if evaluation else "",
+        says=text_of(evaluation.description or "") if evaluation else "",
         rows_failing=_number(metadata.get("rows_failing")),
         tolerance=_number(metadata.get("tolerance")),
         run_id=record.run_id,

@@ -12,6 +12,9 @@ from typing import Final
 
 # How delta-rs draws one cause below the other; and what a bucket's server answers.
 _CAUSE: Final = re.compile(r"\s*\x1b\[31m\u21b3\x1b\[0m\s*")
+# Letters and marks by their category, of which nothing is seen: fillers of Hangul and Khmer, and an empty Braille cell.
+_BLANK_LETTERS: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]")
+_VIRAMA: Final = 9
 _ANSWER: Final = re.compile(r"<Code>(?P<code>[^<]*)</Code>\s*<Message>(?P<message>[^<]*)</Message>")
 
 
@@ -39,17 +42,31 @@ def error_of_the_records(error: Exception) -> TaxiAssetsError | None:
 def printable(text: str) -> str:
     r"""Return a text with what can't be seen in it written out, as ``\x1b``.
 
-    Names and values come from files that anyone may have made: none of them shall steer a terminal, or look like a line
-    of ours.
+    Names and values come from files that anyone may have made: none of them shall steer a terminal, turn the direction
+    of what is beside it, or look like a line of ours. Joiners stay where scripts such as Devanagari or Persian need
+    them.
     """
-    if text.isprintable():
+    if text.isprintable() and not _BLANK_LETTERS.search(text):
         return text
-    return "".join(char if _is_seen(char) else char.encode("unicode_escape").decode() for char in text)
+    around = zip(" " + text, text, text[1:] + " ", strict=False)
+    return "".join(
+        char if _is_seen(char) or _joins(before, char, after) else char.encode("unicode_escape").decode()
+        for before, char, after in around
+    )
 
 
 def _is_seen(char: str) -> bool:
     # Blanks of all widths are no printable ones to Python.
-    return char.isprintable() or unicodedata.category(char) == "Zs"
+    return (char.isprintable() and not _BLANK_LETTERS.match(char)) or unicodedata.category(char) == "Zs"
+
+
+def _joins(before: str, char: str, after: str) -> bool:
+    """Whether a character is a joiner where it changes how letters are written (RFC 5892, appendix A)."""
+    if char not in {"\u200c", "\u200d"}:
+        return False
+    after_virama = unicodedata.combining(before) == _VIRAMA
+    in_a_word = all(unicodedata.bidirectional(letter) == "AL" for letter in (before, after))
+    return after_virama or (char == "\u200c" and in_a_word)
 
 
 class TaxiAssetsError(Exception):

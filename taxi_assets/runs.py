@@ -27,6 +27,7 @@ from dagster._core.storage.tags import MAX_RETRIES_TAG
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from taxi_assets.instance import end_own_runs, process_tags
+from taxi_assets.markdown import text_of
 from taxi_assets.run_records import kept_connections
 
 CODE_LOCATION: Final = "taxi_assets"
@@ -204,7 +205,7 @@ def _outcome(evaluation: Any) -> CheckOutcome:
         name=evaluation.check_name,
         passed=evaluation.passed,
         severity=evaluation.severity.value,
-        says=evaluation.description or "",
+        says=text_of(evaluation.description or ""),
     )
 
 

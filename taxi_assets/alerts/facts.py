@@ -24,6 +24,7 @@ from dagster._core.storage.tags import (
 
 from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.instance import BATCH, is_still_requesting
+from taxi_assets.markdown import text_of
 from taxi_assets.runs import cause_of_failure
 
 MOST_RUNS_A_LOOK: Final = 100
@@ -271,7 +272,7 @@ def _check(evaluation: Any, month: str) -> CheckFact:
         month=evaluation.partition or month,
         passed=evaluation.passed,
         severity=Severity.WARNING if evaluation.severity is dg.AssetCheckSeverity.WARN else Severity.ERROR,
-        says=evaluation.description or "",
+        says=text_of(evaluation.description or ""),
         figures=figures,
         examples=tuple(record.data for record in examples.records) if examples else (),
     )

@@ -95,6 +95,15 @@ def rule_results(verdict: Verdict) -> Iterator[dg.AssetCheckResult]:
     )
 
 
+def shown(found: Any) -> Any:
+    """Return metadata, or a part of it, with what can't be seen in its texts and names written out."""
+    if isinstance(found, str):
+        return printable(found)
+    if isinstance(found, Mapping):
+        return {printable(str(name)): shown(value) for name, value in found.items()}
+    return [shown(value) for value in found] if isinstance(found, list) else found
+
+
 def example_table(examples: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
     """Show a few rows as a table; values that a table's cells can't hold are shown as text, and text is printable."""
     records = [

@@ -14,12 +14,13 @@ import dagster as dg
 
 from taxi_assets.contracts import Contract, Frame, duplicated_keys, orphaned_keys, validate
 from taxi_assets.engines import Partition, read_notes
-from taxi_assets.errors import LakeError, first_line, printable
+from taxi_assets.errors import LakeError, first_line
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
-from taxi_assets.lake.metadata import asset_key
+from taxi_assets.lake.metadata import asset_key, shown
 from taxi_assets.lake.partitions import key_of, partition_of
 from taxi_assets.lake.passed_by import PassedBy, no_result
+from taxi_assets.markdown import markdown_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +130,8 @@ def stored_checks(
                 "asset_key": key.asset_key,
                 "check_name": check.name,
                 "severity": dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR,
-                "description": printable(says),
-                "metadata": dict(finding.figures),
+                "description": markdown_of(says),
+                "metadata": shown(finding.figures),
             }
             if asked:
                 yield dg.AssetCheckResult(**found)

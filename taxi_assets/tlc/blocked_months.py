@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from taxi_assets.errors import LandingError, UsageError
+from taxi_assets.errors import LandingError, UsageError, printable
 from taxi_assets.landing import NOT_SHOWN, Landing
 from taxi_assets.months import parse_months
 from taxi_assets.tlc.trip_files import ServiceMonth
@@ -52,7 +52,7 @@ def blocked_months(landing: Landing, records: dg.DagsterInstance | None) -> dict
 def says_blocked(service_month: ServiceMonth, reason: str) -> str:
     """Say of a month that it is blocked, where, and why."""
     service, month = service_month
-    return f"{service} {month} is blocked ({BLOCKED_MONTHS}): {reason.rstrip('.')}."
+    return f"{service} {month} is blocked ({BLOCKED_MONTHS}): {printable(reason.rstrip('.'))}."
 
 
 def _note_or_miss(landing: Landing, records: dg.DagsterInstance, *, is_there: bool) -> None:

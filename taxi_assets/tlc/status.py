@@ -24,6 +24,7 @@ from taxi_assets.contracts import Contract
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
+from taxi_assets.markdown import markdown_of
 from taxi_assets.months import Month, parse_months
 from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS, blocked_months, says_blocked
@@ -250,7 +251,7 @@ def as_markdown(picture: Picture) -> str:
         ),
         "",
         *(f"- {_SYMBOLS[state]} **{state}**: {MEANINGS[state]}" for state in shown.states()),
-        *(f"- {reason}" for reason in picture.reasons()),
+        *(f"- {markdown_of(reason)}" for reason in picture.reasons()),
     ])  # fmt: skip
 
 

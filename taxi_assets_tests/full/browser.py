@@ -33,12 +33,17 @@ _FLAGS = [
 
 @dataclass
 class Ui:
-    """A browser's page on a web server, and the hosts that it asked for something."""
+    """A browser's page on a web server, and the addresses and hosts that it asked for something."""
 
     page: Page
     server: Server
     folder: Path
-    hosts: set[str] = field(default_factory=set)
+    addresses: list[str] = field(default_factory=list)
+
+    @property
+    def hosts(self) -> set[str]:
+        """The hosts that it asked for something."""
+        return {_host(address) for address in self.addresses}
 
     def open(self, path: str) -> Page:
         """Load a page of the UI."""
@@ -49,9 +54,9 @@ class Ui:
         """Demand that the page shows a text."""
         expect(self.page.get_by_text(text, exact=exact).first).to_be_visible(timeout=30 * SECONDS)
 
-    def show_months_of_check(self, check: str) -> Page:
-        """Load the page of a check of the green silver trips, and turn to its months."""
-        page = self.open(f"assets/tlc_silver/green_trips?view=checks&checkDetail={check}")
+    def show_months_of_check(self, check: str, table: str = "tlc_silver/green_trips") -> Page:
+        """Load the page of a check, and turn to its months."""
+        page = self.open(f"assets/{table}?view=checks&checkDetail={check}")
         # The asset has a tab of the same name; the check's stand after it, and come later.
         self.shows("Execution history")
         page.get_by_role("tab", name="Partitions").last.click()
@@ -75,7 +80,7 @@ def browsing(browser: str, server: Server, screenshots: Path) -> Iterator[Ui]:
         page = chromium.new_page(viewport={"width": 2000, "height": 1500})
         page.set_default_timeout(30 * SECONDS)
         shown = Ui(page, server, screenshots)
-        page.on("request", lambda request: shown.hosts.add(_host(request.url)))
+        page.on("request", lambda request: shown.addresses.append(request.url))
         yield shown
         chromium.close()
 
