@@ -138,3 +138,21 @@ def test_a_failure_is_made_good_by_dagsters_re_execution_of_the_steps_that_faile
         in_the_way.unlink()
         assert dg.execute_job(job, instance, tags=tags, reexecution_options=again).success
         assert word(workspace) == "ok"
+
+
+def test_a_check_that_failed_as_an_error_is_told_from_those_that_warn(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, [*trips(10), *trips(1, payment_type=42, vendor_id=1)])
+    good(workspace.run(Service.GREEN), workspace)
+    assert word(workspace) == "1 warning"
+
+    for table in ("nyc_taxi_daily", "fact_top_zones"):
+        evaluation = dg.AssetCheckEvaluation(
+            asset_key=dg.AssetKey(["tlc_gold", table]),
+            check_name="unique_keys",
+            passed=False,
+            metadata={},
+            severity=dg.AssetCheckSeverity.ERROR,
+            partition=str(MONTH),
+        )
+        workspace.instance.report_runless_asset_event(evaluation)
+    assert word(workspace) == "2 errors, 1 warning"
