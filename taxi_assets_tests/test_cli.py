@@ -678,7 +678,7 @@ def test_fetch_with_a_file_that_fails_says_why_on_one_line_and_is_status_1(run: 
     }
     (reason,) = [line for line in lines if line.startswith(" ")]
     url = f"{tlc.address}/trip-data/green_tripdata_2199-01.parquet"
-    assert reason == f"    {url}: the server answers 500. Fetch again later; what has arrived is kept."
+    assert reason == f"    {url}: the server answers 500. Fetch again later."
 
 
 def test_fetch_is_json_in_the_order_of_the_months(run: Run, tlc: MisbehavingServer) -> None:

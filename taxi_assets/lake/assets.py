@@ -57,25 +57,24 @@ def table_asset(
         }
 
     def decorate(transform: Transform) -> dg.AssetsDefinition:
-        def results(context: dg.AssetExecutionContext, *args: Any, **inputs: Any) -> Iterator[Any]:
+        def results(*args: Any, **inputs: Any) -> Iterator[Any]:
             key = contract.stored_as().key
             with one_clear_failure(key, f"{key} stands"):
                 made = transform(*args, **_without_passed_by(inputs))
                 parts = iter([made] if isinstance(made, (nw.LazyFrame, dg.MaterializeResult, PassBy)) else made)
                 first = next(parts)
-            yield from _handed_over(context, first)
+            yield from _handed_over(first)
             with one_clear_failure(key):
                 for part in parts:
-                    yield from _handed_over(context, part)
+                    yield from _handed_over(part)
 
         @functools.wraps(transform)
         def compute(*args: Any, passed_by: PassedBy, **inputs: Any) -> Iterator[Any]:
-            context = dg.AssetExecutionContext.get()
             lacking = missing_input(inputs, _optional(ins))
             if lacking:
-                yield from pass_by(context, lacking)
+                yield from pass_by(dg.AssetExecutionContext.get(), lacking)
             else:
-                yield from failing_alone(context, passed_by, results(context, *args, **inputs))
+                yield from failing_alone(passed_by, results(*args, **inputs))
 
         _declare_like(compute, transform)
         made: Any = dg.asset(
@@ -132,12 +131,11 @@ def judged_assets(
 
         @functools.wraps(transform)
         def compute(*args: Any, passed_by: PassedBy, **inputs: Any) -> Iterator[Any]:
-            context = dg.AssetExecutionContext.get()
             lacking = missing_input(inputs, _optional(ins))
             if lacking:
-                yield from pass_by(context, lacking)
+                yield from pass_by(dg.AssetExecutionContext.get(), lacking)
             else:
-                yield from failing_alone(context, passed_by, results(*args, **inputs))
+                yield from failing_alone(passed_by, results(*args, **inputs))
 
         _declare_like(compute, transform)
         outs = {
@@ -160,8 +158,9 @@ def judged_assets(
     return decorate
 
 
-def _handed_over(context: dg.AssetExecutionContext, part: Any) -> Iterator[Any]:
+def _handed_over(part: Any) -> Iterator[Any]:
     if isinstance(part, PassBy):
+        context = dg.AssetExecutionContext.get()
         observe(context, part)
         yield from pass_by(context, part)
     else:

@@ -129,7 +129,7 @@ def pass_by(context: dg.AssetExecutionContext, passed: PassBy, besides: Collecti
             yield no_result(spec)
 
 
-def failing_alone(context: dg.AssetExecutionContext, passed_by: PassedBy, results: Iterator[Any]) -> Iterator[Any]:
+def failing_alone(passed_by: PassedBy, results: Iterator[Any]) -> Iterator[Any]:
     """Hand a step's results over; if it fails before it has stored anything, also that its tables are passed by.
 
     If it fails later, what it has stored is noted as unsound. Either way what needs its tables passes by, and what is
@@ -145,7 +145,7 @@ def failing_alone(context: dg.AssetExecutionContext, passed_by: PassedBy, result
     except dg.RetryRequested:
         raise
     except Exception as error:
-        reason = said_by(error)
+        context, reason = dg.AssetExecutionContext.get(), said_by(error)
         if stored:
             passed_by.note_unsound(context.run.run_id, context.selected_asset_keys, reason)
         else:

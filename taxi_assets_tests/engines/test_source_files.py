@@ -19,7 +19,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from taxi_assets.engines.csv_lines import OWN_NAMES
 from taxi_assets.engines.source_files import Format, open_source
 from taxi_assets.errors import LandingError
 from taxi_assets.landing import LandedFile, Landing
@@ -203,17 +202,6 @@ def test_rescued_data_is_json_whatever_the_value_and_the_columns_name(tmp_path: 
     assert rescued(from_parquet(tmp_path, table)) == [
         {"amount": text, "code": text, "not known": text, f"x{text}": text}
     ]
-
-
-@pytest.mark.parametrize("name", OWN_NAMES)
-def test_a_parquet_files_column_that_is_called_as_one_of_ours_is_a_column_that_nobody_knows(
-    tmp_path: Path, name: str
-) -> None:
-    others = {name: ["a", "b"], f"{name} (in the file)": ["c", None]}
-    rows = from_parquet(tmp_path, pa.table({"CodeID": [5, 6], **others}))
-    assert rows.select("source_row", "code").rows() == [(1, 5), (2, 6)]
-    ours = f"{name} (in the file) (in the file)"
-    assert rescued(rows) == [{ours: "a", f"{name} (in the file)": "c"}, {ours: "b"}]
 
 
 # CSV

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 
 from taxi_assets.engines import Engine, conform
+from taxi_assets.lake.passed_by import PassedBy
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.silver.green_trips import green_trips
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
@@ -288,7 +289,7 @@ def test_the_asset_counts_its_services_own_fee_into_the_total(
     counted = {fee: 1.75, "total_amount": 21.75}
     rows = [trip(**counted), trip(**counted, passenger_count=2), trip(**{fee: 1.75})]
 
-    made = asset(trips=bronze(service, rows, engine=engine), zones=zones(engine))
+    made = asset(trips=bronze(service, rows, engine=engine), zones=zones(engine), passed_by=PassedBy())
 
     results = [result for result in made if isinstance(result, dg.AssetCheckResult)]
     (of_total,) = (result for result in results if result.check_name == "total_is_sum_of_parts")
