@@ -222,8 +222,9 @@ class Landing:
                     yield dict(obstore.head(store, path))
 
     def _unreachable(self, error: Exception) -> LandingError:
+        problem = getattr(error, "strerror", None) or first_line(error)
         return LandingError(
-            f"Landing at {self.root} can't be listed: {first_line(error)}. "
+            f"Landing at {self.root} can't be listed: {problem}. "
             "Set TAXI_LANDING_ROOT to the folder or bucket that holds the monthly files."
         )
 
