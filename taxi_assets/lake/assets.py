@@ -68,15 +68,6 @@ def table_asset(
                 for part in parts:
                     yield from _handed_over(part)
 
-        @functools.wraps(transform)
-        def compute(*args: Any, passed_by: PassedBy, **inputs: Any) -> Iterator[Any]:
-            lacking = missing_input(inputs, _optional(ins))
-            if lacking:
-                yield from pass_by(dg.AssetExecutionContext.get(), lacking)
-            else:
-                yield from failing_alone(passed_by, results(*args, **inputs))
-
-        _declare_like(compute, transform)
         made: Any = dg.asset(
             key=asset_key(contract),
             ins=ins,
@@ -84,7 +75,7 @@ def table_asset(
             io_manager_key=IO_MANAGER,
             dagster_type=Any,
             **_described(contract, transform, tags),
-        )(compute)
+        )(_step(transform, ins, results))
         return typing.cast("dg.AssetsDefinition", made)
 
     return decorate
@@ -129,15 +120,6 @@ def judged_assets(
             # After the materialization, or Dagster takes them for results of the one before.
             yield from rule_results(verdict)
 
-        @functools.wraps(transform)
-        def compute(*args: Any, passed_by: PassedBy, **inputs: Any) -> Iterator[Any]:
-            lacking = missing_input(inputs, _optional(ins))
-            if lacking:
-                yield from pass_by(dg.AssetExecutionContext.get(), lacking)
-            else:
-                yield from failing_alone(passed_by, results(*args, **inputs))
-
-        _declare_like(compute, transform)
         outs = {
             contract.stored_as().path[1]: dg.AssetOut(
                 key=asset_key(contract),
@@ -153,9 +135,24 @@ def judged_assets(
             ins=ins,
             partitions_def=partitions_def,
             check_specs=rule_specs(kept, partitions_def),
-        )(compute)
+        )(_step(transform, ins, results))
 
     return decorate
+
+
+def _step(transform: Transform, ins: Mapping[str, dg.AssetIn] | None, results: Transform) -> Transform:
+    """Return what Dagster runs for a transform: it yields `results`, or passes by where it lacks an input."""
+
+    @functools.wraps(transform)
+    def compute(*args: Any, passed_by: PassedBy, **inputs: Any) -> Iterator[Any]:
+        lacking = missing_input(inputs, _optional(ins))
+        if lacking:
+            yield from pass_by(dg.AssetExecutionContext.get(), lacking)
+        else:
+            yield from failing_alone(passed_by, results(*args, **inputs))
+
+    _declare_like(compute, transform)
+    return compute
 
 
 def _handed_over(part: Any) -> Iterator[Any]:
