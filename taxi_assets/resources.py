@@ -92,8 +92,19 @@ def _standing_for(value: object, shows: type, **shown: Any) -> Any:
     """Return a resource that shows some fields, and is `value` to whoever uses it.
 
     Dagster makes a resource anew for each run from what it shows, and so by its class alone: the value, which may hold
-    secrets, is the class's.
+    secrets, is the class's. Raises Failure, when the run begins, if the Launchpad has been given other fields.
     """
+
+    def hand_out(self: Any, _context: dg.InitResourceContext) -> object:
+        other = [name for name, wanted in shown.items() if getattr(self, name) != wanted]
+        if other:
+            raise dg.Failure(
+                f"{shows.__name__} can't be set for one run ({', '.join(other)}): its description names the setting. "
+                "Nothing was run.",
+                allow_retries=False,
+            )
+        return value
+
     hands_out = "create_io_manager" if issubclass(shows, dg.ConfigurableIOManagerFactory) else "create_resource"
-    body = {"__doc__": shows.__doc__, "__module__": shows.__module__, hands_out: lambda _self, _context: value}
+    body = {"__doc__": shows.__doc__, "__module__": shows.__module__, hands_out: hand_out}
     return type(shows.__name__, (shows,), body)(**shown)

@@ -206,3 +206,20 @@ def test_loading_the_definitions_says_nothing_and_writes_nothing_but_the_lakes_f
     assert (loaded.stdout, loaded.stderr) == ("", "")
     assert [path.name for path in tmp_path.iterdir()] == ["lake"]
     assert list((tmp_path / "lake").iterdir()) == []
+
+
+def test_a_resource_that_the_launchpad_sets_anew_ends_the_run_before_it_begins(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    job = build_defs(Settings(landing_root=str(tmp_path), lake_root=str(tmp_path / "a"))).resolve_job_def("tlc_month")
+    lake = {"storage": "local", "engine": "polars", "spark_master": "(none)"}
+    result = job.execute_in_process(
+        instance=instance,
+        partition_key="2024-01",
+        run_config={"resources": {"lake": {"config": {**lake, "root": str(tmp_path / "b")}}}},
+        raise_on_error=False,
+    )
+    assert not result.success
+    (failed,) = (event for event in result.all_events if event.event_type is dg.DagsterEventType.RUN_FAILURE)
+    assert "LakeResource can't be set for one run (root)" in str(failed.event_specific_data)
+    assert list(tmp_path.iterdir()) == []
