@@ -134,6 +134,7 @@ def deployed(folder: Path, database: Database, runs_at_once: int) -> Iterator[De
             "DAGSTER_RUNS_AT_ONCE": str(runs_at_once),
             "DAGSTER_CODE_SOCKET": f"{sockets}/code.sock",
             "DAGSTER_PORT": str(free_port()),
+            "TAXI_UI__HOSTS": "lake.example.org",
         }
         served = DeployedHome(home.landing, home.lake, home.dagster, tuple(variables.items()))
         processes, logs = {}, {"postgres": database.folder / "log"}

@@ -11,6 +11,8 @@ import re
 import shutil
 import signal
 import subprocess
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -209,6 +211,20 @@ def test_the_engineer_on_call_sees_the_run_its_checks_and_the_tick_that_requeste
 @pytest.mark.usefixtures("landed")
 def test_nothing_listens_beyond_this_machine(server: Deployment) -> None:
     assert server.listens_on() == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize("name", ["Host", "Origin"])
+def test_its_ui_knows_the_names_that_its_settings_give_and_no_others(server: Deployment, name: str) -> None:
+    def answer(value: str) -> int:
+        request = urllib.request.Request(f"{server.server.url}/server_info", headers={name: value})
+        try:
+            with urllib.request.urlopen(request, timeout=MINUTE) as answered:
+                return int(answered.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    scheme = "" if name == "Host" else "https://"
+    assert [answer(f"{scheme}{host}") for host in ("lake.example.org", "evil.example.org")] == [200, 403]
 
 
 @pytest.mark.usefixtures("landed")
