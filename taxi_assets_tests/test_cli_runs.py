@@ -142,7 +142,7 @@ def test_checks_that_failed_or_warned_can_be_listed_alone(ran: subprocess.Comple
     header, *lines = shell("checks", "--failed", "2024-01").stdout.splitlines()
     assert (header.split("\t")[:3], lines) == (["status", "table", "check"], [])
     shown = shell("checks", "--failed", "2024-01", FORCE_COLOR="1", TERM="dumb").stdout
-    assert re.fullmatch(r"None of \d+ checks of 2024-01 failed or warned\.\n", shown)
+    assert re.fullmatch(r"None of the \d+ checks of 2024-01 that ran failed or warned\.\n", shown)
 
 
 def test_a_name_that_nearly_is_a_months_is_told_beside_the_months_that_ran(

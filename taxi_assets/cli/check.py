@@ -18,7 +18,9 @@ def check(
     month: Annotated[str, typer.Argument(help="A month: 2024-01.")],
     catalog: Annotated[
         str | None,
-        typer.Option(help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}; unless given the table's."),
+        typer.Option(
+            help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}; otherwise the table's, or {CATALOGS[0].name}."
+        ),
     ] = None,
     table: Annotated[str | None, typer.Option(help="Only this table: tlc_silver.yellow_trips.")] = None,
     json_: Json = False,

@@ -42,9 +42,11 @@ if TYPE_CHECKING:
 def materialize(
     months: Months,
     catalog: CatalogName = CATALOGS[0].name,
-    service: Annotated[list[Service] | None, typer.Option(help="Only this service; can be repeated.")] = None,
+    service: Annotated[
+        list[Service] | None, typer.Option(help="Only this service; can be repeated. Otherwise all. tlc only.")
+    ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Months that are run at once; unless given as many as pay.")
+        int | None, typer.Option(min=1, max=64, help="Months at once. Otherwise one per core; on Spark one.")
     ] = None,
     missing: Annotated[bool, typer.Option("--missing", help="Only what has landed and isn't stored.")] = False,
     failed: Annotated[bool, typer.Option("--failed", help="Only what failed when it was run last.")] = False,
@@ -124,8 +126,14 @@ def checks(
         for result in results
     ]
     chosen = [row for row in rows if row["status"] in {"failed", "warned"}] if failed else rows
+    not_run = sum(row["status"] == "not run" for row in rows)
+    if failed and not_run:
+        show_warning(
+            f"{not_run} of {len(rows)} checks of {key} haven't run. If taxi-assets status {key} says failed, "
+            "materialize it again: the error says why."
+        )
     if not chosen and out.is_terminal and not json_:
-        say(f"None of {len(rows)} checks of {key} failed or warned.")
+        say(f"None of the {len(rows) - not_run} checks of {key} that ran failed or warned.")
         return
     show(chosen, json_, list(rows[0]))
 
@@ -192,7 +200,8 @@ def _show_month(report: MonthReport) -> None:
     style = {"done": "green", "failed": "red", "blocked": "blue", "not in landing": "dim"}[report.state]
     warnings = sum(check.severity == "WARN" for check in report.checks_not_passed)
     not_passed = in_words(len(report.checks_not_passed) - warnings, warnings)
-    ended = not_passed or ("all passed" if report.checks else "")
+    passed = "all passed" if report.state == "done" else "the others didn't run"
+    ended = not_passed or (passed if report.checks else "")
     counts = ", ".join(filter(None, [f"{len(report.checks)} checks", ended]))
     ran = f"  {', '.join(report.services)}: {counts}, {report.seconds:.1f} s"
     absent = f"  ({', '.join(report.not_in_landing)}: no file in landing)" if report.not_in_landing else ""

@@ -31,7 +31,9 @@ def quarantine(
     ] = None,
     catalog: Annotated[
         str | None,
-        typer.Option(help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}; unless given the table's."),
+        typer.Option(
+            help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}; otherwise the table's, or {CATALOGS[0].name}."
+        ),
     ] = None,
     rule: Annotated[str | None, typer.Option(help="Only rows that break this rule.")] = None,
     limit: Annotated[

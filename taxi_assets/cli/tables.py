@@ -54,7 +54,10 @@ def tables(
 
 @app.command()
 def sql(
-    query: Annotated[str, typer.Argument(help="One SELECT statement of DuckDB's SQL, SHOW TABLES or DESCRIBE TABLE.")],
+    query: Annotated[
+        str,
+        typer.Argument(help="One SELECT statement of DuckDB's SQL, SHOW TABLES, DESCRIBE TABLE or SUMMARIZE TABLE."),
+    ],
     as_of: Annotated[
         datetime | None, typer.Option(help="Ask the tables as they were then, in this machine's time.")
     ] = None,

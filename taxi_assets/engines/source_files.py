@@ -279,7 +279,7 @@ def _open_csv(landing: Landing, file: LandedFile, file_format: Format) -> Source
             f"it {cut_off}",
             "Land the whole file. If this is all of it, end its last line, or wait until "
             f"{settles_at:%Y-%m-%d %H:%M} UTC (TAXI_SETTLE_SECONDS is {landing.settle_seconds}), and run its month "
-            "again: materialize --failed.",
+            "again: materialize --failed MONTH.",
         )
     says = f"{file.path} {cut_off}." if cut_off else ""
     places = _by_place(header)

@@ -70,7 +70,7 @@ MEANINGS: Final[Mapping[State, str]] = {
     ),
     State.FAILED: (
         "its last run failed at it, or was cancelled or killed: "
-        "each table is as it was before, or as that run stored it"
+        "each table is as it was before, or as that run stored it. Materialize it again: it says why"
     ),
     State.TWO_FILES: "several files stand in landing, and which holds the month can't be told: move the others away",
     State.LANDED: "its file stands in landing and nothing is stored yet: materialize it",

@@ -97,7 +97,7 @@ def test_a_file_that_looks_cut_off_is_refused_until_it_has_settled_and_then_used
     assert message.startswith(f"things.{file_format} can't be used: it ")
     assert says in message
     assert "Land the whole file. If this is all of it, end its last line, or wait until 20" in message
-    assert "run its month again: materialize --failed." in message
+    assert "run its month again: materialize --failed MONTH." in message
     assert "\n" not in message
 
     source = opened(land(tmp_path, content, file_format, hours=25), file_format)
