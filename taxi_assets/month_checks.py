@@ -34,8 +34,7 @@ def run(
 ) -> tuple[RunOutcome, list[CheckResult]]:
     """Run the checks of what a month stores, in a table or in all; return how the run ended, and the results.
 
-    A check that waits for one that failed has the status "not run". Raises UsageError for a month that has no
-    partition, TaxiAssetsError if it isn't stored.
+    Raises UsageError for a month that has no partition, TaxiAssetsError if it isn't stored.
     """
     keys = _checks_of(catalog, settings, month, table)
     instance = open_instance(settings.dagster_home)

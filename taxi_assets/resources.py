@@ -51,7 +51,7 @@ class MaintenanceResource(dg.ConfigurableResource[Any]):
 
 
 class PassedByResource(dg.ConfigurableResource[Any]):
-    """A run's notes of tables that it has nothing to store in, as of a month that is blocked. Nothing can be set."""
+    """A run's notes of tables of which it stores nothing, or nothing that can be trusted. Nothing can be set."""
 
 
 class LakeIOManager(dg.ConfigurableIOManagerFactory[Any]):

@@ -19,7 +19,8 @@ def check(
     catalog: Annotated[
         str | None,
         typer.Option(
-            help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}; otherwise the table's, or {CATALOGS[0].name}."
+            help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}; otherwise the table's, or "
+            f"{CATALOGS[0].name}."
         ),
     ] = None,
     table: Annotated[str | None, typer.Option(help="Only this table: tlc_silver.yellow_trips.")] = None,

@@ -32,7 +32,8 @@ def quarantine(
     catalog: Annotated[
         str | None,
         typer.Option(
-            help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}; otherwise the table's, or {CATALOGS[0].name}."
+            help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}; otherwise the table's, or "
+            f"{CATALOGS[0].name}."
         ),
     ] = None,
     rule: Annotated[str | None, typer.Option(help="Only rows that break this rule.")] = None,

@@ -111,7 +111,9 @@ def judge(
                 sum(group["rows"] for group in groups),
                 _some_of(broken, row_id, groups, bits, _EXAMPLES),
             )
-    refused = [group for group in tally if group[_QUARANTINING]]
+    # In an order of their own, as engines have none: of rows of one kind the first is the last to be put in.
+    by_kind = sorted(tally, key=lambda group: (group[_QUARANTINING], -group[_FIRST]))
+    refused = [group for group in by_kind if group[_QUARANTINING]]
     # One row of each kind first, as far as they go.
     of_each_kind = {group[_QUARANTINING]: group[_FIRST] for group in refused}.values()
     sampled = [*of_each_kind, *_some_of(broken, row_id, refused, _QUARANTINING, SAMPLE)]

@@ -64,14 +64,20 @@ class DeltaLakeIOManager(dg.IOManager):
 
     def handle_output(self, context: dg.OutputContext, obj: Frame | PassBy) -> None:
         """Publish a frame: every partition of the run in a commit of its own, or all rows by key."""
+        of_this_run = (context.run_id, context.asset_key)
         if isinstance(obj, PassBy):
             self._passed_by.note(context, obj)
+            self._passed_by.note_not_redone(*of_this_run, obj.reason)
             return
-        of_this_run = (context.run_id, context.asset_key)
+        written: list[Written] = []
         try:
-            self._publish(context, obj)
+            self._publish(context, obj, written)
         except Exception as error:
-            self._passed_by.note_failure(*of_this_run, said_by(error))
+            if written:
+                self._passed_by.note_unsound(context.run_id, [context.asset_key], said_by(error))
+            else:
+                self._passed_by.note_failure(*of_this_run, said_by(error))
+            self._passed_by.note_not_redone(*of_this_run, said_by(error))
             raise
         for loaded in self._loaded.get((context.run_id, context.step_key), []):
             if self._files(loaded.contract, loaded.partition) != loaded.files:
@@ -79,10 +85,11 @@ class DeltaLakeIOManager(dg.IOManager):
                 raise dg.RetryRequested(max_retries=MOST_RETRIES)
         self._passed_by.note_settled(*of_this_run)
 
-    def _publish(self, context: dg.OutputContext, frame: Frame) -> None:
+    def _publish(self, context: dg.OutputContext, frame: Frame, written: list[Written]) -> None:
+        """Publish each partition, and add it to those that are `written`; then report."""
         contract = contract_of("/".join(context.asset_key.path))
         location = self._lake.location(contract)
-        partitions, notes, written = self._partitions(contract, context), _notes(context), []
+        partitions, notes = self._partitions(contract, context), _notes(context)
         for key, partition in partitions:
             where = f"{contract.stored_as().key} {key}".strip()
             with one_clear_failure(where, f"{where} stands"):

@@ -72,8 +72,15 @@ class PassedBy:
         self._unsettled.add((run_id, key))
 
     def note_settled(self, run_id: str, key: dg.AssetKey) -> None:
-        """Note that a table is as the run leaves it."""
+        """Note that a table is as the run leaves it, and that what was said of its rows before no longer holds."""
         self._unsettled.discard((run_id, key))
+        self._unsound.pop((run_id, key), None)
+
+    def note_not_redone(self, run_id: str, key: dg.AssetKey, reason: str) -> None:
+        """Note that a table won't be made again: if it was to be, what the run has stored of it can't be trusted."""
+        if (run_id, key) in self._unsettled:
+            self._unsettled.discard((run_id, key))
+            self.note_unsound(run_id, [key], reason)
 
     def wait_for(self, run_id: str, key: dg.AssetKey) -> None:
         """Put the step that asks off, if a table that it reads is about to be made again. Raises RetryRequested."""
@@ -119,9 +126,14 @@ def missing_input(inputs: Mapping[str, Any], optional: Collection[str]) -> PassB
     return next(iter(passed.values()), None) if not there else None
 
 
-def pass_by(context: dg.AssetExecutionContext, passed: PassBy, besides: Collection[str] = ()) -> Iterator[Any]:
-    """Hand over, for every table and check of a step, that it was passed by; checks `besides` have their results."""
+def pass_by(context: dg.AssetExecutionContext, passed: PassBy) -> Iterator[Any]:
+    """Hand over, for every table and check of a step, that it was passed by."""
     context.log.info("Passed by: %s", passed.reason)
+    yield from _handed_over(context, passed)
+
+
+def _handed_over(context: dg.AssetExecutionContext, passed: PassBy, besides: Collection[str] = ()) -> Iterator[Any]:
+    """Hand over that nothing is stored of a step's tables; checks `besides` have their results."""
     for key in sorted(context.selected_asset_keys):
         yield dg.MaterializeResult(asset_key=key, value=passed, metadata={UNRECORDED: True})
     for spec in context.assets_def.check_specs:
@@ -130,7 +142,7 @@ def pass_by(context: dg.AssetExecutionContext, passed: PassBy, besides: Collecti
 
 
 def failing_alone(passed_by: PassedBy, results: Iterator[Any]) -> Iterator[Any]:
-    """Hand a step's results over; if it fails before it has stored anything, also that its tables are passed by.
+    """Hand a step's results over; if it fails before it has stored anything, also that nothing of its tables is stored.
 
     If it fails later, what it has stored is noted as unsound. Either way what needs its tables passes by, and what is
     made of any of several goes on without them. The step itself fails as it would have.
@@ -149,7 +161,8 @@ def failing_alone(passed_by: PassedBy, results: Iterator[Any]) -> Iterator[Any]:
         if stored:
             passed_by.note_unsound(context.run.run_id, context.selected_asset_keys, reason)
         else:
-            yield from pass_by(context, PassBy(reason), besides=checked)
+            context.log.warning("Failed; what needs its tables passes by.")
+            yield from _handed_over(context, PassBy(reason), besides=checked)
         raise
 
 

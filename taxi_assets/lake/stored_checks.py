@@ -15,7 +15,7 @@ import dagster as dg
 from taxi_assets.contracts import Contract, Frame, duplicated_keys, orphaned_keys, validate
 from taxi_assets.engines import Partition, read_notes
 from taxi_assets.errors import LakeError, first_line
-from taxi_assets.lake.failures import one_clear_failure
+from taxi_assets.lake.failures import one_clear_failure, said_by
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key, shown
 from taxi_assets.lake.partitions import key_of, partition_of
@@ -112,18 +112,27 @@ def stored_checks(
     def run(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], passed_by: dg.ResourceParam[PassedBy]
     ) -> Iterator[Any]:
-        asked = context.partition_key if context.has_partition_key else None
-        for key in sorted(context.selected_asset_check_keys):
+        asked, run_id = context.partition_key if context.has_partition_key else None, context.run.run_id
+        keys = sorted(context.selected_asset_check_keys)
+        for table in {table for key in keys for table in (key.asset_key, *map(asset_key, by_key[key].reads))}:
+            passed_by.wait_for(run_id, table)
+        for place, key in enumerate(keys):
             check = by_key[key]
-            passed_by.wait_for(context.run.run_id, key.asset_key)
             if passed_by.found(context.instance, context.run, key.asset_key):
                 yield no_result(specs[key])
                 continue
             partition = asked or _newest(lake, partitions_def, context.instance, check.contract)
-            finding = _find(check, Stored(lake.embedded(), partitions_def, partition))
+            try:
+                finding = _find(check, Stored(lake.embedded(), partitions_def, partition))
+            except Exception as error:
+                # What can't be looked at isn't trusted, and nobody waits for it.
+                unseen = keys[place:]
+                passed_by.note_unsound(run_id, {one.asset_key for one in unseen}, said_by(error))
+                yield from (no_result(specs[one]) for one in unseen)
+                raise
             warns = finding.warns or not check.blocking
             if not (finding.passed or warns):
-                passed_by.note_unsound(context.run.run_id, [key.asset_key], f"{check.name} failed: {finding.says}")
+                passed_by.note_unsound(run_id, [key.asset_key], f"{check.name} failed: {finding.says}")
             says = finding.says if asked else f"{partition}, the newest that is stored: {finding.says}"
             found: dict[str, Any] = {
                 "passed": finding.passed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import dagster as dg
@@ -96,13 +97,22 @@ def check_keys(landing: Landing) -> list[dg.AssetCheckKey]:
     return sorted(key for definition in (*ASSETS, *all_checks(landing)) for key in definition.check_keys)
 
 
-def steps_of_tables(landing: Landing) -> dict[dg.AssetKey, set[str]]:
-    """Return the steps of a run that make each table, or check what is stored of it."""
-    steps: dict[dg.AssetKey, set[str]] = {}
-    for definition in (*ASSETS, *all_checks(landing)):
-        for table in {*definition.keys, *(check.asset_key for check in definition.check_keys)}:
-            steps.setdefault(table, set()).add(definition.node_def.name)
-    return steps
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of a run that make a table, and all that make it or check what is stored of it."""
+
+    making: frozenset[str]
+    all: frozenset[str]
+
+
+def steps_of_tables(landing: Landing) -> dict[dg.AssetKey, Steps]:
+    """Return the steps of each table."""
+    making = {table: {asset.node_def.name} for asset in ASSETS for table in asset.keys}
+    every = {table: set(names) for table, names in making.items()}
+    for checks in all_checks(landing):
+        for key in checks.check_keys:
+            every[key.asset_key].add(checks.node_def.name)
+    return {table: Steps(frozenset(names), frozenset(every[table])) for table, names in making.items()}
 
 
 def _every_row_kept_or_quarantined(service: Service) -> StoredCheck:

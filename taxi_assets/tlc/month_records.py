@@ -60,14 +60,10 @@ def sources_of_silver(instance: dg.DagsterInstance, wanted: Collection[ServiceMo
 
 
 def not_made_good(instance: dg.DagsterInstance, run_ids: Collection[str]) -> set[str]:
-    """Return those of some runs that failed or were cancelled, unless Dagster's re-execution of it succeeded since.
-
-    Runs of checks alone are left out: they were to make nothing.
-    """
+    """Return those of some runs that failed or were cancelled, unless Dagster's re-execution of it succeeded since."""
     if not run_ids:
         return set()
-    found = instance.get_runs(dg.RunsFilter(run_ids=list(run_ids), statuses=list(_NOT_DONE)))
-    failed = [run for run in found if run.asset_selection or not run.asset_check_selection]
+    failed = instance.get_runs(dg.RunsFilter(run_ids=list(run_ids), statuses=list(_NOT_DONE)))
     if not failed:
         return set()
     roots = {run.run_id: run.root_run_id or run.run_id for run in failed}
@@ -75,6 +71,21 @@ def not_made_good(instance: dg.DagsterInstance, run_ids: Collection[str]) -> set
     # The newest come first, and the last to be put in stays.
     newest = {run.tags[ROOT_RUN_ID_TAG]: run.status for run in reversed(again)}
     return {run_id for run_id, root in roots.items() if newest.get(root) is not dg.DagsterRunStatus.SUCCESS}
+
+
+def runs_of_checks(instance: dg.DagsterInstance, run_ids: Collection[str]) -> set[str]:
+    """Return those of some runs that were to make nothing: runs of checks alone."""
+    found = instance.get_runs(dg.RunsFilter(run_ids=list(run_ids))) if run_ids else []
+    # A run of a whole job has no selection of assets; one of none of them has an empty one.
+    none = [run for run in found if run.asset_selection is not None or run.asset_check_selection]
+    return {run.run_id for run in none if not run.asset_selection}
+
+
+def last_to_make(instance: dg.DagsterInstance, table: dg.AssetKey, partition_key: str) -> str | None:
+    """Return the last run that was to make a table's partition; None if none was."""
+    # No public counterpart to this question; test_upstream.py pins the answer.
+    planned = instance.event_log_storage.get_latest_planned_materialization_info(table, partition_key)
+    return planned.run_id if planned else None
 
 
 def done_steps(instance: dg.DagsterInstance, run_ids: Collection[str]) -> dict[str, set[str]]:

@@ -30,7 +30,7 @@ from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS, blocked_months, says_blocked
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.checks import check_keys, steps_of_tables
-from taxi_assets.tlc.month_records import done_steps, not_made_good, sources_of_silver
+from taxi_assets.tlc.month_records import done_steps, last_to_make, not_made_good, runs_of_checks, sources_of_silver
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
 from taxi_assets.vocabulary import Service
@@ -314,16 +314,24 @@ def _failed(instance: dg.DagsterInstance, landing: Landing, states: Iterable[Che
     for state in states:
         of_table = (state.key.asset_key, state.partition_key)
         last[of_table] = max(last.get(of_table, state), state, key=lambda known: known.place)
-    failed = not_made_good(instance, {state.run_id for state in last.values()})
+    of_checks = runs_of_checks(instance, {state.run_id for state in last.values()})
+    makers = {
+        (table, key): last_to_make(instance, table, key) if state.run_id in of_checks else state.run_id
+        for (table, key), state in last.items()
+    }
+    failed = not_made_good(instance, {run_id for run_id in makers.values() if run_id})
     done, steps = done_steps(instance, failed), steps_of_tables(landing)
     its_run_failed, undone = set[ServiceMonth](), set[ServiceMonth]()
-    for (table, key), state in last.items():
-        if state.run_id not in failed:
+    for (table, key), run_id in makers.items():
+        if run_id not in failed:
             continue
         services = _services_of(table)
-        if len(services) == 1:
+        own = len(services) == 1
+        if own:
             its_run_failed.add((services[0], Month.parse(key)))
-        if not steps[table] <= done[state.run_id]:
+        # A check of a table that services share may have failed for one of them; it is counted as an error.
+        needed = steps[table].all if own else steps[table].making
+        if not needed <= done[run_id]:
             undone |= {(service, Month.parse(key)) for service in services}
     return its_run_failed & undone
 

@@ -91,6 +91,8 @@ def right(context: dg.AssetExecutionContext) -> Frame:
 
 @table_asset(Doubled, partitions_def=DAYS, ins={"rows": dg.AssetIn(asset_key(LeftRows))})
 def doubled(rows: Frame) -> Frame:
+    if 77 in [row[0] for row in rows.select("amount").collect().rows()]:
+        raise LandingError("77 can't be doubled.")
     meanwhile = here() / "meanwhile"
     if meanwhile.exists():
         # Another run, which doesn't know of this one, stores the left.
@@ -118,6 +120,8 @@ def sums(left: Frame | None, right: Frame | None) -> Frame:
 def is_lucky(contract: type[Contract]) -> StoredCheck:
     def find(stored: Stored) -> Finding:
         found = [row[0] for row in stored.rows(contract).select("amount").collect().rows()]
+        if 666 in found:
+            raise LandingError("what it came from can't be looked at.")
         return Finding(13 not in found and 26 not in found, f"amounts {found}")
 
     return StoredCheck("is_lucky", contract, "Nothing is unlucky.", find)
@@ -261,3 +265,21 @@ def test_nothing_is_made_of_a_table_that_is_about_to_be_made_again(
     assert result.success
     assert "alone_silver__doubled" in {event.step_key for event in result.all_events if event.is_step_up_for_retry}
     assert (stored(Doubled), stored(Sums)) == ([(6,)], [(1, 6), (2, 5)])
+
+
+def test_nothing_is_made_of_a_table_whose_blocking_check_cant_look(
+    land: Callable[..., None], instance: dg.DagsterInstance
+) -> None:
+    land(left=666, right=5)
+    result = run(instance)
+    assert failed_steps(result) == ["LeftRows__checks"]
+    assert (stored(LeftRows), stored(Sums)) == ([(666,)], [(2, 5)])
+
+
+def test_nothing_is_made_of_a_table_that_was_to_be_made_again_and_couldnt_be(
+    land: Callable[..., None], instance: dg.DagsterInstance
+) -> None:
+    land(left=1, right=5, meanwhile=77)
+    result = run(instance)
+    assert failed_steps(result) == ["alone_silver__doubled"]
+    assert (stored(Doubled), stored(Sums)) == ([(2,)], [(2, 5)])

@@ -10,8 +10,9 @@ import narwhals.stable.v1 as nw
 import polars as pl
 import pytest
 
-from taxi_assets.contracts import Contract
+from taxi_assets.contracts import Contract, contract_of
 from taxi_assets.definitions import build_defs
+from taxi_assets.lake.stored_checks import Stored
 from taxi_assets.places import landing_of
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
@@ -151,19 +152,60 @@ def test_a_refused_file_of_trips_says_so_of_its_bronze_table_alone(workspace: Wo
     assert workspace.lake.row_count(Zones) == 265
 
 
+def run_checks(workspace: Workspace) -> dg.ExecuteInProcessResult:
+    """Run the checks of what is stored of the month alone."""
+    job = build_defs(workspace.settings).resolve_job_def("tlc_month")
+    every = {key for checks in all_checks(landing_of(workspace.settings)) for key in checks.check_keys}
+    keys = {key for key in every if is_stored(workspace, key.asset_key)}
+    subset = job.get_subset(asset_selection=set(), asset_check_selection=keys)
+    tags = {"dagster/partition": str(MONTH)}
+    return subset.execute_in_process(instance=workspace.instance, tags=tags, raise_on_error=False)
+
+
+def is_stored(workspace: Workspace, table: dg.AssetKey) -> bool:
+    return workspace.lake.location(contract_of("/".join(table.path))).version() is not None
+
+
+def lose_a_row(workspace: Workspace, service: Service) -> None:
+    """Leave a row less in silver than its bronze has."""
+    silver, month = SILVER_TRIPS[service], {"source_month": MONTH.first_day}
+    rows = workspace.lake.read(silver, [month]).filter(nw.col("source_row") > 1)
+    workspace.lake.engine.replace(silver, workspace.lake.location(silver), rows, month, {}, run_id="by hand")
+
+
 def test_a_run_of_checks_alone_that_fails_makes_no_service_failed(workspace: Workspace) -> None:
     workspace.land(Service.GREEN, trips(12))
     workspace.land(Service.YELLOW, trips(10))
     assert workspace.run().success
-    # A row less than bronze has.
-    silver, month = SILVER_TRIPS[Service.YELLOW], {"source_month": MONTH.first_day}
-    rows = workspace.lake.read(silver, [month]).filter(nw.col("source_row") > 1)
-    workspace.lake.engine.replace(silver, workspace.lake.location(silver), rows, month, {}, run_id="by hand")
-    job = build_defs(workspace.settings).resolve_job_def("tlc_month")
-    keys = {key for checks in all_checks(landing_of(workspace.settings)) for key in checks.check_keys}
-    subset = job.get_subset(asset_selection=set(), asset_check_selection=keys)
-    result = subset.execute_in_process(
-        instance=workspace.instance, tags={"dagster/partition": str(MONTH)}, raise_on_error=False
-    )
-    assert not result.success
-    assert states(workspace) == {Service.YELLOW: "checks failing", Service.GREEN: "materialized"}
+    lose_a_row(workspace, Service.YELLOW)
+    assert not run_checks(workspace).success
+    assert states(workspace)[Service.YELLOW] == "checks failing"
+
+
+def test_a_run_of_checks_alone_hides_no_month_that_failed(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, trips(12))
+    in_the_way = Path(workspace.settings.lake_root) / "tlc_gold"
+    in_the_way.parent.mkdir()
+    in_the_way.write_text("a file where gold is to stand")
+    assert not workspace.run(Service.GREEN).success
+    in_the_way.unlink()
+    run_checks(workspace)
+    assert states(workspace)[Service.GREEN] == "failed"
+
+
+def test_a_blocking_check_that_fails_makes_its_own_service_failed_alone(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.land(Service.GREEN, trips(12))
+    workspace.land(Service.YELLOW, trips(10))
+    count = Stored.count
+
+    def one_too_many(stored: Stored, contract: type[Contract]) -> int:
+        return count(stored, contract) + (contract is BRONZE_TRIPS[Service.YELLOW])
+
+    monkeypatch.setattr(Stored, "count", one_too_many)
+    assert not workspace.run().success
+    assert trips_by_service(workspace, NycTaxiDaily) == {"green": 12}
+    found = states(workspace)
+    assert found[Service.YELLOW] == "failed"
+    assert found[Service.GREEN] != "failed"
