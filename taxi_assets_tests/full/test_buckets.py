@@ -16,7 +16,7 @@ import obstore
 import pytest
 from obstore.store import S3Store
 
-from taxi_assets.errors import UsageError
+from taxi_assets.errors import LakeError, UsageError
 from taxi_assets.lake.lake import Lake
 from taxi_assets_tests.full.processes import Home, assert_equal_contents, contents
 from taxi_assets_tests.misbehaving_server import MisbehavingServer
@@ -217,7 +217,7 @@ def test_a_past_state_of_a_bucket_is_asked_until_it_was_vacuumed(s3: S3Server) -
     assert ask(lake, NAMES, then) == [("a",), ("b",)]
     table = lake.location(Cabs).open_stored(Cabs)
     table.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
-    with pytest.raises(UsageError, match="may have been vacuumed since"):
+    with pytest.raises(LakeError, match="may have been vacuumed since"):
         ask(lake, NAMES, then)
 
 
