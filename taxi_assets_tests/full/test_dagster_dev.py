@@ -108,7 +108,7 @@ def test_the_sensor_requests_just_what_landed_since_and_once_more_what_is_issued
     assert {run["status"] for run in first} == {"SUCCESS"}
     assert [len(tick["runIds"]) for tick in dev.ticks_with_runs()] == [2]
     (observed,) = dev.server.ask(_STATUS)["assetOrError"]["assetObservations"]
-    assert "| 2024-02 | landed | landed |" in observed["metadataEntries"][0]["mdStr"]
+    assert "| 2024-02 | ↓ landed | ↓ landed |" in observed["metadataEntries"][0]["mdStr"]
 
     write_month(dev.home.landing, Service.YELLOW, Month(2024, 2), 1_000, seed=1)
     runs = dev.finished_runs_of_the_sensor(3)
