@@ -196,9 +196,12 @@ def settled(path: Path) -> Path:
     return path
 
 
-def month_job_on(landing_root: str, lake_root: str) -> dg.JobDefinition:
-    """Return the job of a month on some landing and lake."""
-    return build_defs(Settings(landing_root=landing_root, lake_root=lake_root)).resolve_job_def("tlc_month")
+def month_job_on(
+    landing_root: str, lake_root: str, engine: Literal["polars", "spark"], dagster_home: str
+) -> dg.JobDefinition:
+    """Return the job of a month on some landing and lake, computed by an engine."""
+    settings = Settings(landing_root=landing_root, lake_root=lake_root, engine=engine, DAGSTER_HOME=dagster_home)  # type: ignore[call-arg]
+    return build_defs(settings).resolve_job_def("tlc_month")
 
 
 @dataclass(frozen=True)
@@ -238,7 +241,9 @@ class Workspace:
     def job(self) -> ReconstructableJob:
         """The job of a month, for runs that Dagster can go on with where they failed."""
         return dg.build_reconstructable_job(
-            __name__, month_job_on.__name__, (self.settings.landing_root, self.settings.lake_root)
+            __name__,
+            month_job_on.__name__,
+            (self.settings.landing_root, self.settings.lake_root, self.settings.engine, self.settings.dagster_home),
         )
 
     def run(self, *services: Service, month: Month = MONTH) -> dg.JobExecutionResult:

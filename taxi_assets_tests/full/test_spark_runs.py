@@ -188,7 +188,7 @@ def test_a_step_that_fails_on_spark_says_why_in_one_line_and_leaves_the_month_as
     (said,) = workspace.failures(failed)
     assert said.startswith("tlc_silver/green_trips 2024-01 failed: ")
     assert str(month.name) in said
-    assert said.endswith("What was stored before still stands.")
+    assert said.endswith("tlc_silver/green_trips 2024-01 stands as before.")
     assert "\n" not in said
     assert workspace.table(SILVER_TRIPS[GREEN]).equals(before)
     assert workspace.table(QUARANTINES[GREEN]).height == 0
