@@ -8,7 +8,18 @@ import typer
 
 from taxi_assets.catalogs import CATALOGS, catalog_named
 from taxi_assets.cli.tables import table_named
-from taxi_assets.cli.terminal import DONE, FAILED, INTERRUPTED, Json, app, at_work, end_at_once, show, show_error
+from taxi_assets.cli.terminal import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    CatalogOfTable,
+    Json,
+    app,
+    at_work,
+    end_at_once,
+    show,
+    show_error,
+)
 from taxi_assets.errors import UsageError
 from taxi_assets.months import Month
 
@@ -16,13 +27,7 @@ from taxi_assets.months import Month
 @app.command()
 def check(
     month: Annotated[str, typer.Argument(help="A month: 2024-01.")],
-    catalog: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}; otherwise the table's, or "
-            f"{CATALOGS[0].name}."
-        ),
-    ] = None,
+    catalog: CatalogOfTable = None,
     table: Annotated[str | None, typer.Option(help="Only this table: tlc_silver.yellow_trips.")] = None,
     json_: Json = False,
 ) -> None:

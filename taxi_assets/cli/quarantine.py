@@ -9,7 +9,7 @@ import typer
 
 from taxi_assets.catalogs import CATALOGS, catalog_named, require_services
 from taxi_assets.cli.tables import table_named
-from taxi_assets.cli.terminal import Csv, Json, app, out, refuse_both, say, show, show_json
+from taxi_assets.cli.terminal import CatalogOfTable, Csv, Json, app, out, refuse_both, say, show, show_json
 from taxi_assets.errors import TaxiAssetsError, UsageError, printable
 from taxi_assets.months import Month
 from taxi_assets.vocabulary import Service
@@ -29,13 +29,7 @@ def quarantine(
     table: Annotated[
         str | None, typer.Option(help="Only this table's, or this quarantine: tlc_silver.yellow_trips.")
     ] = None,
-    catalog: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}; otherwise the table's, or "
-            f"{CATALOGS[0].name}."
-        ),
-    ] = None,
+    catalog: CatalogOfTable = None,
     rule: Annotated[str | None, typer.Option(help="Only rows that break this rule.")] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help=f"Rows of each table; unless given {_SHOWN}, or all as JSON or CSV.")

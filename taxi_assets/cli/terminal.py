@@ -36,6 +36,13 @@ DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
 Months = Annotated[list[str], typer.Argument(help="Months: 2024-01, a range 2024-01:2024-06, or several of both.")]
 CatalogName = Annotated[str, typer.Option(help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}.")]
+CatalogOfTable = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}; otherwise the table's, or "
+        f"{CATALOGS[0].name}."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON, for a program to read.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Write CSV.")]
 Styled = str | tuple[str, str]
