@@ -42,6 +42,9 @@ LONGEST_LINE: Final = 4 * 1024 * 1024
 _BLOCKS_OF_A_LINE: Final = LONGEST_LINE // _BLOCK + 1
 # Those of bytes.strip(): text.strip() takes more, and of a line of those a row is made.
 _BLANKS: Final = " \t\n\r\x0b\x0c"
+_LINE_ENDS: Final = (b"\n", b"\r")
+_BLANK_LINES: Final = re.compile(rb"\n[ \t\n\x0b\x0c]*\n")
+_FILLED_LINE: Final = re.compile(rb"[^ \t\n\r\x0b\x0c][^\n\r]*")
 _FIELD: Final = r'\s*"(?:[^"]|"")*"[^,]*|[^,]*'
 _QUOTED: Final = r'^\s*"((?:[^"]|"")*)"\s*$'
 
@@ -58,6 +61,8 @@ def blocks(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator[byte
     rest = b""
     for block in _raw_blocks(landing, file, zipped=zipped):
         text = rest + (block.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in block else block)
+        # Millions of blank lines would take longer to be told from others than to be taken out.
+        text = _BLANK_LINES.sub(b"\n", text)
         end = text.rfind(b"\n") + 1
         rest = text[end:]
         if len(rest) > LONGEST_LINE:
@@ -69,9 +74,16 @@ def blocks(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator[byte
 
 
 def count_lines(landing: Landing, file: LandedFile, *, zipped: bool) -> int:
-    """Count a file's lines but the blank ones, by Python's own division into lines: apart from how they are read."""
-    with _named_errors(file), io.TextIOWrapper(_opened(landing, file, zipped=zipped), "latin-1", newline=None) as text:
-        return sum(1 for line in text if line.strip(_BLANKS))
+    """Count a file's lines but the blank ones, in its bytes as they are: apart from how they are read."""
+    count, within = 0, False
+    for block in _raw_blocks(landing, file, zipped=zipped):
+        count += len(_FILLED_LINE.findall(block))
+        first, last = _up_to_line_end(block), block[_after_last_line_end(block) :]
+        if within and first.strip():
+            # It is more of a line that was counted with the block before.
+            count -= 1
+        within = bool(last.strip()) or (within and len(last) == len(block))
+    return count
 
 
 def head(landing: Landing, file: LandedFile, *, zipped: bool) -> list[str]:
@@ -85,30 +97,48 @@ def last_line(landing: Landing, file: LandedFile, *, zipped: bool) -> tuple[str,
 
     Of a plain file just the end is read; one that is zipped is unzipped once more.
     """
-    data = (
-        b"".join(deque(_raw_blocks(landing, file, zipped=True), _BLOCKS_OF_A_LINE)) if zipped else _end(landing, file)
-    )
-    text, line = _up_to_last_line(data)
-    return _decoded(line), any(mark in data[len(text) :] for mark in (b"\n", b"\r"))
-
-
-def _end(landing: Landing, file: LandedFile) -> bytes:
-    """Read so much of a plain file's end that its last line that isn't blank is in it, if it can be one."""
-    length = 64 * 1024
-    while True:
-        start = max(0, file.size - length)
-        with _named_errors(file):
-            data = bytes(obstore.get_range(landing.store, file.path, start=start, end=file.size))
-        text, line = _up_to_last_line(data)
-        if len(line) < len(text) or start == 0 or length > LONGEST_LINE:
-            return data
-        length *= 8
-
-
-def _up_to_last_line(data: bytes) -> tuple[bytes, bytes]:
-    """Return the bytes up to the end of the last line that isn't blank, and that line."""
+    if zipped:
+        found = deque[bytes](maxlen=_BLOCKS_OF_A_LINE)
+        for block in _raw_blocks(landing, file, zipped=True):
+            # A blank block is one line end, and several are no more.
+            if block != b"\n" or not found or found[-1] != block:
+                found.append(block)
+        data, has_end = b"".join(found), False
+    else:
+        data, has_end = _end(landing, file)
     text = data.rstrip(_BLANKS.encode())
-    return text, text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
+    line = text[_after_last_line_end(text) :]
+    return _decoded(line), has_end or any(mark in data[len(text) :] for mark in _LINE_ENDS)
+
+
+def _end(landing: Landing, file: LandedFile) -> tuple[bytes, bool]:
+    """Read so much of a plain file's end that its last line that isn't blank is in it, if it can be one.
+
+    Return it without blanks behind it that fill a block, and whether those hold a line's end.
+    """
+    end, has_end, data = file.size, False, b""
+    while end and not data:
+        start = max(0, end - _BLOCK)
+        data = _range(landing, file, start, end)
+        if data.isspace():
+            end, has_end, data = start, has_end or any(mark in data for mark in _LINE_ENDS), b""
+    while start and end - start <= LONGEST_LINE and not _after_last_line_end(data.rstrip(_BLANKS.encode())):
+        before = max(0, start - _BLOCK)
+        start, data = before, _range(landing, file, before, start) + data
+    return data, has_end
+
+
+def _range(landing: Landing, file: LandedFile, start: int, end: int) -> bytes:
+    with _named_errors(file):
+        return bytes(obstore.get_range(landing.store, file.path, start=start, end=end))
+
+
+def _up_to_line_end(block: bytes) -> bytes:
+    return block[: min((place for mark in _LINE_ENDS if (place := block.find(mark)) >= 0), default=len(block))]
+
+
+def _after_last_line_end(block: bytes) -> int:
+    return max(map(block.rfind, _LINE_ENDS)) + 1
 
 
 def least_fields(header: Sequence[str]) -> int:
@@ -216,7 +246,8 @@ def _raw_blocks(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator
             read += len(block)
             if zipped and read > most:
                 raise holds_too_much(file, "unzipped it is more")
-            yield block
+            # Gigabytes of blank lines are as quickly passed as read.
+            yield b"\n" if block.isspace() and any(mark in block for mark in _LINE_ENDS) else block
 
 
 def _opened(landing: Landing, file: LandedFile, *, zipped: bool) -> Any:
@@ -253,11 +284,20 @@ class _Readable(io.RawIOBase):
         return len(block)
 
 
-def _quotes_pair(line: pl.Expr) -> pl.Expr:
-    """Whether a line's quotes are even in number and each field that begins with one ends with its other."""
+def is_torn(line: str) -> bool:
+    """Whether a field of a line begins with a quote and doesn't end with its other."""
+    return bool(pl.select(_is_torn(pl.lit(line))).item())
+
+
+def _is_torn(line: pl.Expr) -> pl.Expr:
     field = pl.element()
     torn = _quoted_fields(line).list.eval(field.str.contains(r'^\s*"') & ~field.str.contains(_QUOTED)).list.any()
-    return ~(torn.fill_null(False) | (line.str.count_matches('"', literal=True) % 2 == 1))
+    return torn.fill_null(False)
+
+
+def _quotes_pair(line: pl.Expr) -> pl.Expr:
+    """Whether a line's quotes are even in number and each field that begins with one ends with its other."""
+    return ~(_is_torn(line) | (line.str.count_matches('"', literal=True) % 2 == 1))
 
 
 def _split(line: pl.Expr) -> pl.Expr:

@@ -5,12 +5,15 @@ Real months hold up to ten times their size. Both limits stand far above that, a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from taxi_assets.errors import LandingError
 from taxi_assets.landing import LandedFile
 
 MOST_COLUMNS: Final = 1_000
+# Each row may repeat them, in what is rescued.
+_LONGEST_NAMES: Final = 100_000
 _MOST_TIMES: Final = 100
 # A made-up month of equal rows packs better than any real one.
 _ALWAYS: Final = 1024 * 1024 * 1024
@@ -28,6 +31,20 @@ def holds_too_much(file: LandedFile, what: str) -> LandingError:
         "damaged, or made to fill memory or disk",
         "Fetch it again, or take it out of landing; if it is sound, put it there as CSV, not zipped.",
     )
+
+
+def require_short_names(file: LandedFile, names: Sequence[str], rows: int = 1) -> None:
+    """See that the names of a file's columns can be repeated in each of its rows, where that many are known of.
+
+    Raises LandingError.
+    """
+    length = sum(map(len, names))
+    if length > _LONGEST_NAMES:
+        raise file.unusable(
+            f"its columns' names have {length:,} characters; those of no table have more than {_LONGEST_NAMES:,}"
+        )
+    if length * rows > most_unpacked(file):
+        raise holds_too_much(file, f"its columns' names, in each of {rows:,} rows, are more")
 
 
 def too_many_columns(file: LandedFile, count: int) -> LandingError:

@@ -16,6 +16,8 @@ _MAGIC_OF_ENCRYPTED: Final = b"PARE"
 _TRAILER: Final = 8
 # It is held whole, and several times over once it is parsed; that of a month has some ten thousand bytes.
 _LONGEST: Final = 16 * 1024 * 1024
+# What Polars says of files that are sound, and written in a way that it doesn't know.
+_NOT_KNOWN: Final = ("not yet implemented", "not supported")
 
 
 def read_footer(store: obstore.store.ObjectStore, path: str, size: int) -> pq.FileMetaData:
@@ -34,6 +36,8 @@ def read_footer(store: obstore.store.ObjectStore, path: str, size: int) -> pq.Fi
     length = int.from_bytes(trailer[:4], "little")
     if trailer[4:] != MAGIC or length + _TRAILER + len(MAGIC) > size:
         raise ValueError("its end is missing: it was cut off while it was copied")
+    if not length:
+        raise ValueError("its footer has no bytes")
     if length > _LONGEST:
         raise ValueError(f"its footer has {length:,} bytes, which none of a table has")
     footer = bytes(obstore.get_range(store, path, start=size - _TRAILER - length, length=length))
@@ -49,6 +53,8 @@ def problem_of_reading(error: BaseException) -> str:
     # The footer says that, too, but pyarrow has no word for it, and dies of a question about such a column.
     if "Encryption error" in says:
         return f"has encrypted columns; only a decrypted copy of it can be used ({says})"
+    if any(word in says for word in _NOT_KNOWN):
+        return f"is written in a way that can't be read here ({says})"
     return f"is damaged and can't be read to its end ({says})"
 
 

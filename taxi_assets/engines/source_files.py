@@ -6,7 +6,8 @@ Giving the rows their contract's types is typed_rows.py's, how CSV is taken apar
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import obstore
 import polars as pl
 import polars.selectors as cs
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from taxi_assets.engines.csv_lines import (
@@ -22,12 +24,20 @@ from taxi_assets.engines.csv_lines import (
     count_fields,
     count_lines,
     head,
+    is_torn,
     last_line,
     least_fields,
     scan_rows,
     split_header,
 )
-from taxi_assets.engines.expansion import MOST_COLUMNS, holds_too_much, most_unpacked, too_many_columns
+from taxi_assets.engines.expansion import (
+    MOST_COLUMNS,
+    holds_too_much,
+    most_unpacked,
+    require_short_names,
+    too_many_columns,
+)
+from taxi_assets.engines.nested import text_bytes
 from taxi_assets.engines.parquet_footer import problem_of_reading, read_footer
 from taxi_assets.errors import printable
 from taxi_assets.landing import LandedFile, Landing
@@ -40,6 +50,8 @@ _NO_CSV = {
 }
 # Bytes that a value takes in memory, roughly, whatever it takes in the file.
 _VALUE = 8
+_MOST_DIGITS = 38
+_DEEPEST = 20
 _OTHER_SEPARATORS = ";\t|"
 _LONGEST_SHOWN = 60
 _BEFORE_TEXT = "\ufeff \t\n\r\x0b\x0c"
@@ -135,10 +147,11 @@ def _open_parquet(landing: Landing, file: LandedFile) -> Source:
     footer = _footer(landing, file)
     _require_sane(file, footer)
     names = footer.schema.to_arrow_schema().names
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    require_short_names(file, names, footer.num_rows)
+    repeated = _repeated(names)
     if repeated:
         raise file.unusable(f"it has more than one column named {file.quoted(', '.join(map(repr, repeated)))}")
-    _require_known_zones(file, footer)
+    _require_known_types(file, footer)
     options = dict(landing.storage_options) or None
     places = _by_place(names)
     row = _free_name(names)
@@ -163,6 +176,11 @@ def _open_parquet(landing: Landing, file: LandedFile) -> Source:
         stored = scan(types | dict.fromkeys(times, pl.Datetime("us")))
     rows = stored.rename(called).with_columns(
         pl.col(ROW).cast(pl.Int64), cs.categorical().cast(pl.String), cs.enum().cast(pl.String)
+    )
+    rows = rows.with_columns(
+        pl.col(place).ext.storage()
+        for place, dtype in rows.collect_schema().items()
+        if isinstance(dtype, pl.BaseExtension)
     )
     return Source(file, rows, places)
 
@@ -195,20 +213,51 @@ def _require_sane(file: LandedFile, footer: pq.FileMetaData) -> None:
         raise holds_too_much(file, "its footer claims that unpacked it is more")
 
 
-def _require_known_zones(file: LandedFile, footer: pq.FileMetaData) -> None:
-    """See that Polars knows the zones that times are said to be in: of another it would panic."""
+def _require_known_types(file: LandedFile, footer: pq.FileMetaData) -> None:
+    """See that Polars can read the file's types: of zones that it doesn't know it would panic, and run out of stack."""
     for field in footer.schema.to_arrow_schema():
-        zone = getattr(field.type, "tz", None)
-        if zone is None:
-            continue
-        try:
-            pl.select(pl.lit(0).cast(pl.Datetime("us")).dt.replace_time_zone(zone))
-        except pl.exceptions.ComputeError as error:
-            raise file.unusable(
-                f"times in its column '{file.quoted(printable(field.name))}' are said to be in the zone "
-                f"'{file.quoted(printable(zone))}', which isn't known",
-                "Write them in one of the IANA's database, such as America/New_York, or without a zone.",
-            ) from error
+        column = f"its column '{file.quoted(printable(field.name))}'"
+        for depth, part in _types_within(field.type):
+            if depth > _DEEPEST:
+                raise file.unusable(f"{column} holds values within values, more than {_DEEPEST} deep")
+            repeated = _repeated(part.field(place).name for place in range(part.num_fields))
+            if repeated:
+                raise file.unusable(
+                    f"records in {column} have more than one field named {file.quoted(printable(repr(repeated[0])))}"
+                )
+            zone = getattr(part, "tz", None)
+            if zone is not None and not _is_zone(zone):
+                raise file.unusable(
+                    f"times in {column} are said to be in the zone '{file.quoted(printable(zone))}', which isn't known",
+                    "Write them in one of the IANA's database, such as America/New_York, or without a zone.",
+                )
+            if pa.types.is_decimal(part) and part.precision > _MOST_DIGITS:
+                raise file.unusable(
+                    f"{column} holds decimals of {part.precision} digits, and {_MOST_DIGITS} are the most that can be "
+                    "read",
+                    "Write them with fewer, or as text.",
+                )
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return sorted(name for name, times in Counter(names).items() if times > 1)
+
+
+def _types_within(dtype: pa.DataType) -> Iterator[tuple[int, pa.DataType]]:
+    """Yield a type, and those of what is within it, and how deep within."""
+    waiting = [(0, dtype)]
+    while waiting:
+        depth, part = waiting.pop()
+        yield depth, part
+        waiting += [(depth + 1, part.field(place).type) for place in range(part.num_fields)]
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        pl.select(pl.lit(0).cast(pl.Datetime("us")).dt.replace_time_zone(name))
+    except pl.exceptions.ComputeError:
+        return False
+    return True
 
 
 def _times_of_96_bits(footer: pq.FileMetaData) -> list[str]:
@@ -228,9 +277,9 @@ def _require_short_texts(file: LandedFile, stored: pl.LazyFrame) -> None:
     total = 0
     try:
         for name, dtype in stored.collect_schema().items():
-            if dtype in (pl.String, pl.Binary):
-                size = pl.col(name).bin.size() if dtype == pl.Binary else pl.col(name).str.len_bytes()
-                total += stored.select(size.cast(pl.UInt64).sum()).collect().item()
+            size = text_bytes(pl.col(name), dtype)
+            if size is not None:
+                total += stored.select(size.sum()).collect().item()
             elif dtype in (pl.Categorical, pl.Enum):
                 # Of each category once: asked of each row, a long one is walked through again and again.
                 counted = stored.group_by(name).agg(pl.len().alias("count"))
@@ -266,7 +315,13 @@ def _open_csv(landing: Landing, file: LandedFile, file_format: Format) -> Source
         )
     if header_line.count(",") >= MOST_COLUMNS:
         raise too_many_columns(file, header_line.count(",") + 1)
+    if is_torn(header_line):
+        raise file.unusable(
+            "a quote in its header has no other: a name goes on in the next line, or the header is damaged",
+            "Write each name in one line, or fetch it again.",
+        )
     header = split_header(header_line)
+    require_short_names(file, header)
     separator = next((mark for mark in _OTHER_SEPARATORS if mark in header_line.strip()), None)
     if len(header) == 1 and separator is not None:
         raise file.unusable(f"its columns are separated by {separator!r}, not by commas", "Write it with commas.")

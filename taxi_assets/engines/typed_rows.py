@@ -17,6 +17,8 @@ from narwhals.stable.v1.dtypes import DType as NarwhalsDtype
 
 from taxi_assets.contracts import Contract, Date, Frame, Int64, LocalTime, String, column
 from taxi_assets.engines.csv_lines import BROKEN_LINE, ROW, SURPLUS
+from taxi_assets.engines.nested import as_json
+from taxi_assets.engines.parsed_values import always_fits, null_of, parsed
 from taxi_assets.engines.source_files import Source
 
 RESCUED: Final = "_rescued_data"
@@ -26,20 +28,6 @@ SURPLUS_KEY: Final = "_surplus_fields"
 """Under this key `_rescued_data` keeps what a CSV line has behind the last field of the header."""
 
 _KEYS: Final = {BROKEN_LINE: LINE_KEY, SURPLUS: SURPLUS_KEY}
-
-_TIME_FORMATS: Final = (
-    "%Y-%m-%d %H:%M:%S%.f",
-    "%Y-%m-%dT%H:%M:%S%.f",
-    "%Y-%m-%dT%H:%M:%S%.fZ",
-    "%Y-%m-%d %H:%M",
-    "%m/%d/%Y %I:%M:%S %p",
-)
-# The years 1 to 9999, in seconds from 1970: what Python, Delta and everyone after them can hold.
-_FIRST: Final = -62_135_596_800
-_LAST: Final = 253_402_300_799
-_TICKS_A_SECOND: Final = {"ms": 1_000, "us": 1_000_000}
-_SMALL_WHOLE: Final = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
-_WHOLE: Final = (*_SMALL_WHOLE, pl.Int64, pl.UInt32, pl.UInt64)
 
 
 class Provenance(Contract):
@@ -68,6 +56,8 @@ def typed(
     `mapped` has the contract's name for each column of the file that has one. `words` has, by column of the contract,
     texts in lower case and the value that each stands for. Columns of the contract that the file
     lacks are null; those of `Provenance` but the row's number are left to the caller, who knows the file.
+
+    A value that its type doesn't hold is null, and kept in `_rescued_data`: parsed_values.py says what each type holds.
     """
     schema = source.rows.collect_schema()
     targets = {field.name: field.dtype.narwhals for field in contract.columns()}
@@ -78,7 +68,7 @@ def typed(
         dtype, target = schema[place], targets[canonical]
         value = _say(pl.col(place), dtype, target, (words or {}).get(canonical, {}))
         values.append(value.alias(canonical))
-        if not _always_fits(dtype, target):
+        if not always_fits(dtype, target):
             losses.append(_Loss(place, canonical, _is_present(place, dtype, target) & value.is_null()))
     ours = set(targets).difference(Provenance.column_names())
     strangers = {
@@ -89,7 +79,7 @@ def typed(
     keys = _keys_of_strangers(strangers, ours)
     losses += [_Loss(place, keys[place], _is_present(place, schema[place])) for place in strangers]
     absent = [
-        _null_of(target).alias(name) for name, target in targets.items() if name in ours and name not in mapped.values()
+        null_of(target).alias(name) for name, target in targets.items() if name in ours and name not in mapped.values()
     ]
     return nw.from_native(
         source.rows.select(pl.col(ROW).alias("source_row"), *values, *absent, _rescue(losses).alias(RESCUED))
@@ -132,72 +122,14 @@ def _keys_of_strangers(names: Mapping[str, str], ours: Collection[str]) -> dict[
 def _say(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype, words: Mapping[str, str]) -> pl.Expr:
     """Parse a column, with what its words stand for in their place. Numbers are no words for numbers."""
     if not words or dtype.is_nested() or dtype == pl.Binary or not (dtype == pl.String or target == nw.String):
-        return _parse(value, dtype, target)
+        return parsed(value, dtype, target)
     text = (value.fill_nan(None) if dtype.is_float() else value).cast(pl.String)
     word = text.str.strip_chars().str.to_lowercase()
     meanings = [
         pl.when(word.is_in([word_ for word_, meant in words.items() if meant == meaning])).then(pl.lit(meaning))
         for meaning in dict.fromkeys(words.values())
     ]
-    return _parse(pl.coalesce(*meanings, text), pl.String(), target)
-
-
-def _parse(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:
-    """Turn a column into its target type. A value that can't be is null."""
-    if dtype.is_nested() or dtype == pl.Binary:
-        return _null_of(target)
-    if target == nw.String:
-        text = (value.fill_nan(None) if dtype.is_float() else value).cast(pl.String).str.strip_chars()
-        return pl.when(text.str.len_bytes() > 0).then(text)
-    if target == nw.Datetime:
-        return _parse_time(value, dtype)
-    if dtype == pl.String:
-        return _parse_number(value.str.strip_chars().cast(pl.Float64, strict=False), pl.Float64(), target)
-    return _parse_number(value, dtype, target) if dtype.is_numeric() else _null_of(target)
-
-
-def _parse_time(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    if dtype == pl.String:
-        text = value.str.strip_chars()
-        time = pl.coalesce(text.str.to_datetime(form, time_unit="us", strict=False) for form in _TIME_FORMATS)
-        return pl.when(_can_be_written(time, pl.Datetime("us"))).then(time)
-    if isinstance(dtype, pl.Datetime):
-        return pl.when(_can_be_written(value, dtype)).then(value).dt.replace_time_zone(None).cast(pl.Datetime("us"))
-    return pl.lit(None).cast(pl.Datetime("us"))
-
-
-def _can_be_written(time: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
-    """Whether a time is within the years that can be written; all that nanoseconds can hold is."""
-    ticks = _TICKS_A_SECOND.get(dtype.time_unit)
-    return pl.lit(True) if ticks is None else time.to_physical().is_between(_FIRST * ticks, (_LAST + 1) * ticks - 1)
-
-
-def _finite(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Leave out what is no finite number: a sum of NaN is none, and silver's decimals hold neither it nor infinity."""
-    return pl.when(value.is_finite()).then(value) if dtype.is_float() else value
-
-
-def _parse_number(value: pl.Expr, dtype: pl.DataType, target: NarwhalsDtype) -> pl.Expr:
-    value = _finite(value, dtype)
-    if target == nw.Float64:
-        return value.cast(pl.Float64)
-    whole = value.cast(pl.Int64() if target == nw.Int64 else pl.Int32(), strict=False)
-    return whole if dtype in _WHOLE else pl.when(whole == value).then(whole)
-
-
-def _null_of(target: NarwhalsDtype) -> pl.Expr:
-    dtype = {nw.Int32: pl.Int32(), nw.Int64: pl.Int64(), nw.Float64: pl.Float64(), nw.String: pl.String()}
-    return pl.lit(None).cast(dtype.get(type(target), pl.Datetime("us")))
-
-
-def _always_fits(dtype: pl.DataType, target: NarwhalsDtype) -> bool:
-    if dtype == pl.Null:
-        return True
-    if target == nw.String:
-        return not (dtype.is_nested() or dtype == pl.Binary)
-    if target == nw.Float64:
-        return dtype in _WHOLE
-    return dtype in _SMALL_WHOLE
+    return parsed(pl.coalesce(*meanings, text), pl.String(), target)
 
 
 def _is_present(column: str, dtype: pl.DataType, target: NarwhalsDtype | None = None) -> pl.Expr:
@@ -221,7 +153,7 @@ def _rescue(losses: Sequence[_Loss]) -> pl.Expr:
             return nothing
         pairs = [
             pl.when(pl.col(_lost(place))).then(
-                pl.lit(f"{_as_json(loss.key)}:") + _encoded(_raw(place), rows.schema[_raw(place)])
+                pl.lit(f"{_as_json(loss.key)}:") + as_json(pl.col(_raw(place)), rows.schema[_raw(place)])
             )
             for place, loss in enumerate(losses)
         ]
@@ -234,27 +166,6 @@ def _rescue(losses: Sequence[_Loss]) -> pl.Expr:
     parts += [loss.happens.alias(_lost(place)) for place, loss in enumerate(losses)]
     # In Python, batch by batch, so that only what is lost is turned into text: hardly a row loses anything.
     return pl.struct(parts).map_batches(encode, return_dtype=pl.String, is_elementwise=True)
-
-
-def _encoded(name: str, dtype: pl.DataType) -> pl.Expr:
-    """A column's values as JSON, those that JSON has no form for as text."""
-    value = pl.col(name)
-    if dtype == pl.Binary:
-        return _json(value.bin.encode("hex"))
-    if isinstance(dtype, pl.Datetime):
-        fits = _can_be_written(value, dtype)
-        return pl.when(fits).then(_json(pl.when(fits).then(value))).otherwise(_json(value.to_physical()))
-    if dtype.is_nested():
-        # As text, so that its own keys aren't taken for ours.
-        return _json(_json(value))
-    if dtype.is_float():
-        return pl.when(value.is_finite()).then(_json(value)).otherwise(_json(value.cast(pl.String)))
-    return _json(value)
-
-
-def _json(value: pl.Expr) -> pl.Expr:
-    # {"x":value} without its first five characters and its last is the value as JSON.
-    return pl.struct(value.alias("x")).struct.json_encode().str.slice(5).str.head(-1)
 
 
 def _raw(place: int) -> str:

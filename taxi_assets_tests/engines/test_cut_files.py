@@ -42,6 +42,8 @@ WHOLE = {
     "CR LF": HEADER + b"1,a,1.5\r\n",
     "CR alone": HEADER.replace(b"\n", b"\r") + b"1,a,1.5\r",
     "blank lines and blanks behind it": HEADER + b"1,a,1.5\n\r\n   \n  ",
+    "megabytes of blank lines behind it": HEADER + b"1,a,1.5\n" + b"\n" * 40_000_000,
+    "megabytes of blanks behind its end": HEADER + b"1,a,1.5\n" + b" " * 3_000_000,
     "surplus commas": HEADER + b"1,a,1.5,,\n",
     "more fields than names": HEADER + b"1,a,1.5,x,y\n",
     "a header that ends in commas": b"codeid,word,amount,,\n1,a,1.5\n",
@@ -81,6 +83,10 @@ CUT = {
     "and ended by hand": (HEADER + b"1,a,1.5\n2,b\n", "looks cut off: its last line, '2,b', has 2 of 3 fields"),
     "in a line of 200,000 letters": (HEADER + LONG, f"is cut off: its last line, '...{'w' * 60}', has 2 of 3 fields"),
     "and blanks behind it": (HEADER + b"1,a,1.5\n2,b  ", "is cut off: its last line, '2,b', has 2 of 3 fields, and no"),
+    "and megabytes of blanks behind it": (
+        HEADER + b"1,a,1.5\n2,b" + b" " * 3_000_000,
+        "is cut off: its last line, '2,b', has 2 of 3 fields, and no line end",
+    ),
     "with CR alone": (b"codeid,word,amount\r1,a,1.5\r2,b", "is cut off: its last line, '2,b', has 2 of 3 fields"),
     "and NULs in the place of the rest": (HEADER + b"1,a,1.5\n" + bytes(3), r"'\x00\x00\x00', has 1 of 3 fields"),
 }

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from taxi_assets.engines.csv_lines import blocks
 from taxi_assets.engines.source_files import Format, open_source
 from taxi_assets.errors import LandingError
 from taxi_assets.landing import Landing
@@ -23,6 +24,7 @@ from taxi_assets_tests.engines.things import from_csv, opened, rescued, rows_of
 
 pytestmark = pytest.mark.fast
 
+LONG = 5 * 1024 * 1024
 Row = tuple[int | None, str | None, float | None, dict[str, Any] | None]
 
 HEADER = b"codeid,word,amount\n"
@@ -58,6 +60,10 @@ READ: dict[str, tuple[bytes, list[Row]]] = {
         [ONE, (2, "b", 2.5, {"_column_4": "x"})],
     ),
     "lines of blanks, tabs and ends of pages": (HEADER + b" \t\n\x0b\x0c\n1,a,1.5\n   \n" + b"\t\n\n", [ONE]),
+    "more blank lines than a line may have bytes, before, within and behind": (
+        b"\r" * LONG + HEADER + b"1,a,1.5" + b"\r" * LONG + b"2,b,2.5" + b"\n \r\n" * (LONG // 4),
+        [ONE, TWO],
+    ),
     # Encodings
     "a byte order mark": (b"\xef\xbb\xbf" + HEADER + LINES, [ONE, TWO]),
     "two byte order marks": (b"\xef\xbb\xbf" * 2 + HEADER + LINES, [ONE, TWO]),
@@ -162,7 +168,6 @@ def test_every_line_of_a_gzip_is_a_row(tmp_path: Path, content: bytes, expected:
     assert count == len(expected)
 
 
-LONG = 5 * 1024 * 1024
 REFUSED: dict[str, tuple[Format, Callable[[], bytes], str]] = {
     "no bytes": (Format.CSV, lambda: b"", r"it is empty \(0 bytes\)"),
     "a header alone": (Format.CSV, lambda: HEADER, "no rows below its header.*fetch it again"),
@@ -224,6 +229,21 @@ REFUSED: dict[str, tuple[Format, Callable[[], bytes], str]] = {
         lambda: (data := gzip.compress(os.urandom(5_000).hex().encode()))[:3_000] + b"\xff" * 99 + data[3_099:],
         "can't be unzipped",
     ),
+    "a name that goes on in the next line": (
+        Format.CSV,
+        lambda: b'codeid,"wo\nrd",amount\n1,a,1.5\n',
+        "a quote in its header has no other.*Write each name in one line",
+    ),
+    "a name whose quote has no end": (
+        Format.CSV,
+        lambda: b'codeid,"word,amount\n1,a,1.5\n',
+        "in its header has no other",
+    ),
+    "a name of megabytes": (
+        Format.CSV,
+        lambda: b"codeid," + b"n" * 1_000_000 + b"\n" + b"1,x\n" * 9,
+        "its columns' names have 1,000,006 characters; those of no table have more than 100,000",
+    ),
     "a header without an end": (Format.CSV, lambda: b"x" * LONG, "a line of more than 4,194,304 bytes"),
     "a row without an end": (Format.CSV, lambda: CSV + b"x" * LONG, "a line of more than 4,194,304 bytes"),
     "a row without an end, gzipped": (
@@ -258,6 +278,16 @@ def test_no_line_is_lost_or_cut_where_two_blocks_meet(tmp_path: Path, end: bytes
     assert rows["code"].equals(pl.Series("code", range(count), dtype=pl.Int32))
     assert (rows["word"].fill_null("").str.len_bytes() == rows["code"] % 97).all()
     assert rows["_rescued_data"].null_count() == count
+
+
+@pytest.mark.parametrize("blank", [b"\n", b"\r", b"\r\n", b" \t\n"])
+def test_blank_lines_cost_nothing_behind_the_reading_of_their_bytes(tmp_path: Path, blank: bytes) -> None:
+    # Gigabytes of them took minutes while each was told from lines that aren't blank.
+    (tmp_path / "things.csv").write_bytes(HEADER + b"1,a,1.5\n" + blank * (LONG // len(blank)) + b"2,b,2.5\n")
+    (file,) = (landing := Landing(str(tmp_path), {})).files()
+    read = b"".join(blocks(landing, file, zipped=False))
+    assert [line for line in read.split(b"\n") if line.strip()] == (HEADER + LINES).split(b"\n")[:3]
+    assert len(read) < 1_000
 
 
 def test_a_byte_that_isnt_utf8_far_down_the_file_fails_nothing(tmp_path: Path) -> None:

@@ -89,9 +89,11 @@ def nested(depth: int = 100_000) -> bytes:
     return b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1"
 
 
-def long_text_in_every_row() -> bytes:
-    """Return a file of a kilobyte or so of which each row has the same text of a megabyte."""
+def long_text_in_every_row(*, within: bool = False) -> bytes:
+    """Return a file of a kilobyte or so of which each row has the same text of a megabyte, or a list of it."""
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * ROWS, pa.int32()), pa.array(["w" * 1_000_000]))
+    if within:
+        texts = pa.ListArray.from_arrays(pa.array(range(ROWS + 1), pa.int32()), texts)
     return as_parquet(table(unknown=texts), store_schema=False, dictionary_pagesize_limit=2**30)
 
 
@@ -116,6 +118,7 @@ ABSURD: dict[str, tuple[str, Callable[[], bytes], str]] = {
     ),
     "columns within columns": ("parquet", nested, "nested"),
     "a long text in every row": ("parquet", long_text_in_every_row, "its texts are more"),
+    "a long text in every list": ("parquet", lambda: long_text_in_every_row(within=True), "its texts are more"),
     "2,000 columns as CSV": ("csv", lambda: b"a," * 2_000 + b"\n1\n", "it has 2,001 columns"),
     "a zip bomb": ("csv.gz", lambda: zip_bomb(b"1," + b"2" * 4_000 + b"\n"), "unzipped it is more"),
     "a zip bomb of blank lines": ("csv.gz", lambda: zip_bomb(b"\n\n\n\n"), "unzipped it is more"),
