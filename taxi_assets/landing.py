@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -34,6 +34,7 @@ _KINDS: Final = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+_NOT_LOOKED_AT: Final = "what may not be looked at"
 _OF_NO_FILE: Final = "Put the file itself there, or take this out of landing."
 
 
@@ -128,9 +129,8 @@ class Landing:
             for file in found
         ]
         others = [
-            LandedFile(_readable(entry.path), 0, entry.no_file, no_file=entry.no_file)
-            for entry in entries.values()
-            if entry.no_file
+            LandedFile(_readable(path), 0, no_file, no_file=no_file)
+            for path, no_file in self._no_files(entries.values(), {file["path"] for file in found})
         ]
         return sorted([*files, *others], key=lambda file: file.path)
 
@@ -157,6 +157,16 @@ class Landing:
         while block := reader.read(_BLOCK):
             digest.update(block)
         return digest.hexdigest()
+
+    def require_as_read(self, files: Collection[LandedFile], table: str) -> None:
+        """See that files are as they were listed. Raises LandingError that says what `table` may hold otherwise."""
+        now = set(self.files())
+        changed = [file.path for file in files if file not in now]
+        if changed:
+            raise LandingError(
+                f"{', '.join(changed)} was replaced or taken away while it was read: {table} may hold rows of either. "
+                "Run the month again."
+            )
 
     def read_text(self, path: str) -> str | None:
         """Return what a text file in UTF-8 says; None if nothing of that name is there, nor a link that leads nowhere.
@@ -194,7 +204,7 @@ class Landing:
         """Say what stands under a name instead of a file: '' for a file, None if nothing does."""
         if not self._is_bucket:
             full = os.path.join(self.root, path)  # noqa: PTH118 - as it is written: a Path would mend it
-            return _no_file(full) if os.path.lexists(full) else None
+            return _what_stands_at(full)
         try:
             obstore.head(self.store, path)
         except FileNotFoundError:
@@ -221,8 +231,24 @@ class Landing:
                 with contextlib.suppress(FileNotFoundError):
                     yield dict(obstore.head(store, path))
 
+    def _no_files(self, entries: Iterable[_Entry], listed: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Yield what is none, and says so; and what the store has left out, as it may not be looked at."""
+        for entry in entries:
+            if entry.no_file:
+                yield entry.path, entry.no_file
+            elif entry.path not in listed:
+                no_file = _what_stands_at(os.path.join(self.root, entry.path))  # noqa: PTH118
+                if no_file:
+                    yield entry.path, no_file
+
     def _unreachable(self, error: Exception) -> LandingError:
         problem = getattr(error, "strerror", None) or first_line(error)
+        folder = getattr(error, "filename", None)
+        if isinstance(folder, str) and os.path.realpath(folder) != os.path.realpath(self.root):
+            return LandingError(
+                f"Landing at {self.root} can't be listed: {printable(folder)} in it can't ({problem}). "
+                "Let it be read, or take it out of landing."
+            )
         return LandingError(
             f"Landing at {self.root} can't be listed: {problem}. "
             "Set TAXI_LANDING_ROOT to the folder or bucket that holds the monthly files."
@@ -274,13 +300,25 @@ def _walked(root: str) -> Iterator[_Entry]:
                     yield _Entry(path, kind, linked and _leads_out(real_root, path))
 
 
+def _what_stands_at(path: str) -> str | None:
+    """Say what stands under a path instead of a file: '' for a file, None if nothing does."""
+    try:
+        # Not whether it exists: that is denied, too, of what may not be looked at.
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError:
+        return _NOT_LOOKED_AT
+    return _no_file(path)
+
+
 def _no_file(path: str) -> str:
-    """Say what stands under a path instead of a file; '' if it is one, or if its own store is to say what is wrong."""
+    """Say what stands under a path instead of a file; '' if it is one."""
     try:
         mode = Path(path).stat().st_mode
     except OSError as error:
         if isinstance(error, PermissionError):
-            return ""
+            return _NOT_LOOKED_AT
         nowhere = isinstance(error, FileNotFoundError)
         return "a link that leads nowhere" if nowhere else f"a link that can't be followed ({error.strerror})"
     return _KINDS.get(stat.S_IFMT(mode), "")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ from taxi_assets.errors import LandingError
 from taxi_assets.landing import LandedFile, Landing
 
 pytestmark = pytest.mark.fast
+
+NOBODY = 65_534
 
 
 @pytest.fixture
@@ -151,6 +155,53 @@ def test_what_is_no_file_is_listed_as_what_it_is_and_never_opened(landing: Landi
     for path in found.keys() - {"good.csv"}:
         with pytest.raises(LandingError, match=f"^{path} can't be used: it is .*, not a file"):
             landing.fingerprint(found[path])
+
+
+@pytest.fixture
+def denied() -> Iterator[Landing]:
+    """Return a landing of which one good file is anybody's, and whatever is forbidden is so for this process, too."""
+    with tempfile.TemporaryDirectory() as root:
+        Path(root).chmod(0o755)
+        (Path(root) / "good.csv").write_bytes(b"1")
+        (Path(root) / "folder").mkdir()
+        (Path(root) / "folder" / "in.csv").write_bytes(b"2")
+        is_root = os.geteuid() == 0
+        if is_root:
+            # Nothing is forbidden to root.
+            os.seteuid(NOBODY)
+        try:
+            yield Landing(root, {})
+        finally:
+            if is_root:
+                os.seteuid(0)
+            Path(root).chmod(0o755)
+            (Path(root) / "folder").chmod(0o755)
+
+
+def forbid(path: Path, mode: int) -> None:
+    """Set what may be done to what is the owner's."""
+    who = os.geteuid()
+    os.seteuid(path.stat().st_uid)
+    path.chmod(mode)
+    os.seteuid(who)
+
+
+def test_a_file_that_may_not_be_looked_at_is_listed_and_not_left_out(denied: Landing) -> None:
+    forbid(Path(denied.root) / "folder", 0o644)
+    listed = {file.path: file.no_file for file in denied.files()}
+    assert listed == {"good.csv": "", "folder/in.csv": "what may not be looked at"}
+
+
+def test_a_folder_that_may_not_be_read_is_an_error_that_names_it(denied: Landing) -> None:
+    forbid(Path(denied.root) / "folder", 0)
+    with pytest.raises(LandingError, match=r"can't be listed: \S+/folder in it can't \(Permission denied\)"):
+        denied.files()
+
+
+def test_a_text_that_may_not_be_looked_at_isnt_taken_for_none(denied: Landing) -> None:
+    forbid(Path(denied.root), 0o644)
+    with pytest.raises(LandingError, match=r"good\.csv in landing can't be read"):
+        denied.read_text("good.csv")
 
 
 def test_a_link_that_leads_out_of_landing_is_known_as_one(tmp_path: Path) -> None:

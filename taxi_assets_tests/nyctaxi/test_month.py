@@ -18,6 +18,7 @@ from deltalake import DeltaTable
 
 from taxi_assets.contracts import Contract
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.nyctaxi.bronze.trips_raw import TripsRaw
 from taxi_assets.nyctaxi.gold.dim_date import DimDate
@@ -27,7 +28,7 @@ from taxi_assets.nyctaxi.gold.dim_zone import DimZone
 from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
 from taxi_assets.nyctaxi.silver.riders import Riders
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched, TripsEnrichedQuarantine
-from taxi_assets.nyctaxi.trip_files import trip_files
+from taxi_assets.nyctaxi.trip_files import TripFile, trip_files
 from taxi_assets.places import landing_of
 from taxi_assets_tests.nyctaxi.rides import MONTH, SCHEMA, Star, ride, rides
 from taxi_assets_tests.scenario import settled
@@ -247,3 +248,20 @@ def test_a_file_that_lacks_a_column_is_one_clear_error(star: Star) -> None:
     (cause,) = causes(star.run())
 
     assert "nyctaxi_trips.parquet can't be used: it has no column pickup_zip" in cause
+
+
+def test_a_file_that_is_replaced_while_it_is_read_fails_the_run_and_says_to_run_it_again(
+    star: Star, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    star.land(rides(5), "nyctaxi_trips.csv")
+    cut_off = TripFile.cut_off
+
+    def look_before_another_lands(trip_file: TripFile, landing: Landing) -> str:
+        found = cut_off(trip_file, landing)
+        star.land(rides(7), "nyctaxi_trips.csv")
+        return found
+
+    monkeypatch.setattr(TripFile, "cut_off", look_before_another_lands)
+    (message,) = causes(star.run())
+    assert message.startswith("nyctaxi_trips.csv was replaced or taken away while it was read")
+    assert message.endswith("Run the month again.")

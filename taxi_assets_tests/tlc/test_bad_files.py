@@ -502,3 +502,22 @@ def test_a_file_that_is_replaced_while_it_is_read_fails_the_run_and_says_to_run_
     message = only_message(workspace, run_bronze(workspace))
     assert f"{path.name} was replaced or taken away while it was read" in message
     assert "Run the month again." in message
+
+
+def test_a_lookup_that_is_replaced_while_it_is_read_fails_the_run_and_says_to_run_it_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = workspace.landing / "taxi_zone_lookup.csv"
+    path.write_text(LOOKUP)
+    fingerprint = Landing.fingerprint
+
+    def fingerprint_before_another_lands(landing: Landing, file: LandedFile) -> str:
+        found = fingerprint(landing, file)
+        if file.name == path.name:
+            path.write_text(LOOKUP + "2,Queens,Bay,Boro Zone\n")
+        return found
+
+    monkeypatch.setattr(Landing, "fingerprint", fingerprint_before_another_lands)
+    workspace.land(Service.GREEN, trips(5))
+    messages = workspace.failures(workspace.run(Service.GREEN))
+    assert any(message.startswith(f"{path.name} was replaced or taken away while it was read") for message in messages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import Landing
 from taxi_assets.months import Month
 from taxi_assets.nyctaxi.partitions import MONTHS
-from taxi_assets.nyctaxi.trip_files import TRIP_COLUMNS, SourceTrip, trip_files
+from taxi_assets.nyctaxi.trip_files import TRIP_COLUMNS, SourceTrip, TripFile, trip_files
 
 _MAKES_A_ROW: Final = (*TRIP_COLUMNS, "rescued_values")
 """What rows are told apart by: the six values, and what couldn't become one. Columns that nobody knows don't count."""
@@ -55,19 +56,19 @@ class TripsRaw(
     source_month: Date = column("Month of the pickup; of one without, the first of its file.", required=True)
 
 
-def read_trips(landing: Landing, month: Month) -> tuple[Frame, list[str]]:
-    """Return the rows of a month in all files, identical ones too, with their keys; and the files' versions.
+def read_trips(landing: Landing, month: Month) -> tuple[Frame, list[TripFile]]:
+    """Return the rows of a month in all files, identical ones too, with their keys; and the files that hold some.
 
     Raises LandingError if no file holds the month.
     """
-    found, versions = [], []
+    found, holding = [], []
     files = trip_files(landing.files())
     for trip_file in files:
         rows = trip_file.rows(landing)
         of_month = rows.filter(nw.col("source_month") == month.first_day)
         if of_month.select(nw.len()).collect().item():
             found.append(of_month.with_columns(nw.lit(trip_file.file.path).alias("source_file")))
-            versions.append(trip_file.file.version)
+            holding.append(trip_file)
     if not found:
         there = ", ".join(trip_file.file.path for trip_file in files) or "none"
         raise LandingError(
@@ -77,7 +78,7 @@ def read_trips(landing: Landing, month: Month) -> tuple[Frame, list[str]]:
     rescued = nw.when(rescues_one_of(TRIP_COLUMNS)).then(nw.col(RESCUED))
     rows = nw.concat(found, how="vertical").with_columns(rescued.alias("rescued_values"))
     # Where no value had to be rescued it adds nothing: nulls are passed over.
-    return engine_of(rows).with_digest(rows, "trip_key", _MAKES_A_ROW), versions
+    return engine_of(rows).with_digest(rows, "trip_key", _MAKES_A_ROW), holding
 
 
 def each_once(rows: Frame, known: Frame | None, now: datetime) -> Frame:
@@ -93,16 +94,17 @@ def each_once(rows: Frame, known: Frame | None, now: datetime) -> Frame:
 @table_asset(TripsRaw, partitions_def=MONTHS)
 def trips_raw(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
-) -> dg.MaterializeResult[Any]:
-    rows, versions = read_trips(landing, Month.parse(context.partition_key))
+) -> Iterator[dg.MaterializeResult[Any]]:
+    rows, files = read_trips(landing, Month.parse(context.partition_key))
     partition = partition_of(TripsRaw, MONTHS, context.partition_key)
     stored = lake.embedded()
     known = stored.read(TripsRaw, [partition]) if stored.row_count(TripsRaw, partition) is not None else None
     kept = each_once(rows, known, datetime.now(UTC).replace(tzinfo=None))
-    of_month = (trip_file for trip_file in trip_files(landing.files()) if trip_file.file.version in versions)
-    cut_off = [says for trip_file in of_month if (says := trip_file.cut_off(landing))]
+    cut_off = [says for trip_file in files if (says := trip_file.cut_off(landing))]
     noted = {CUT_OFF: cut_off} if cut_off else {}
-    return dg.MaterializeResult(value=kept, metadata={SOURCE_FILES: versions, **noted})
+    versions = [trip_file.file.version for trip_file in files]
+    yield dg.MaterializeResult(value=kept, metadata={SOURCE_FILES: versions, **noted})
+    landing.require_as_read([trip_file.file for trip_file in files], TripsRaw.stored_as().sql_name)
 
 
 def all_rows_read(landing: Landing) -> StoredCheck:

@@ -12,7 +12,6 @@ import narwhals.stable.v1 as nw
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.source_files import Source, count_rows, open_source
 from taxi_assets.engines.typed_rows import typed
-from taxi_assets.errors import LandingError
 from taxi_assets.lake.metadata import CUT_OFF, SOURCE_COLUMNS, UNKNOWN_COLUMNS
 from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
@@ -53,11 +52,7 @@ def read_month(
         UNKNOWN_COLUMNS: list(layout.unknown),
         **if_cut_off(source),
     })  # fmt: skip
-    if found.file not in landing.files():
-        raise LandingError(
-            f"{found.file.path} was replaced or taken away while it was read: {contract.stored_as().sql_name} may "
-            "hold rows of either. Run the month again."
-        )
+    landing.require_as_read([found.file], contract.stored_as().sql_name)
 
 
 def if_cut_off(source: Source) -> dict[str, Any]:

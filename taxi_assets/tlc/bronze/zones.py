@@ -5,6 +5,7 @@ From the lookup in landing, if one stands there; else from taxi_zone_lookup.csv 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ _COLUMNS = {"locationid": "location_id", "borough": "borough", "zone": "zone", "
 
 
 @table_asset(Zones, partitions_def=MONTHS)
-def zones(context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]) -> dg.MaterializeResult[Any]:
+def zones(context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]) -> Iterator[dg.MaterializeResult[Any]]:
     lookup, place = find_zone_lookup(landing), landing
     if lookup is None:
         place = Landing(str(Path(__file__).parent), {})
@@ -51,7 +52,8 @@ def zones(context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing])
         raise lookup.unusable(f"it has no column {', '.join(missing)}; a zone lookup has {', '.join(_COLUMNS)}")
     rows = typed(source, mapped, Zones)
     _require_whole(lookup, rows)
-    return from_file(place, lookup, rows, Month.parse(context.partition_key), if_cut_off(source))
+    yield from_file(place, lookup, rows, Month.parse(context.partition_key), if_cut_off(source))
+    place.require_as_read([lookup], Zones.stored_as().sql_name)
 
 
 def _require_whole(lookup: LandedFile, rows: Frame) -> None:
