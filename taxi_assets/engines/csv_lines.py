@@ -252,7 +252,8 @@ def _raw_blocks(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator
 
 def _opened(landing: Landing, file: LandedFile, *, zipped: bool) -> Any:
     stream: Any = io.BufferedReader(
-        _Readable(obstore.open_reader(landing.store, file.path, buffer_size=_REQUEST)), buffer_size=_REQUEST
+        _Readable(obstore.open_reader(landing.store, file.path, buffer_size=_REQUEST), zipped=zipped),
+        buffer_size=_REQUEST,
     )
     return gzip.GzipFile(fileobj=stream) if zipped else stream
 
@@ -272,14 +273,19 @@ def _named_errors(file: LandedFile) -> Iterator[None]:
 class _Readable(io.RawIOBase):
     """A store's reader as one of Python's own, which obstore's isn't quite."""
 
-    def __init__(self, reader: obstore.ReadableFile) -> None:
-        self._reader = reader
+    def __init__(self, reader: obstore.ReadableFile, *, zipped: bool) -> None:
+        self._reader, self._zipped, self._before = reader, zipped, b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         block = bytes(self._reader.read(len(buffer)))
+        # GzipFile passes over zeros behind a file's end one by one: of gigabytes of them it gets one block. Where they
+        # are data, which is hardly so, their checksum fails.
+        while self._zipped and block and block == self._before == bytes(len(block)):
+            block = bytes(self._reader.read(len(buffer)))
+        self._before = block
         buffer[: len(block)] = block
         return len(block)
 

@@ -142,6 +142,18 @@ def test_an_absurd_file_is_one_error_that_names_it_in_little_memory(
     assert int(kilobytes) // 1024 < MOST_MB
 
 
+def test_gigabytes_of_zeros_behind_a_gzip_are_passed_over(tmp_path: Path) -> None:
+    with (tmp_path / "things.csv.gz").open("wb") as file:
+        file.write(gzip.compress(b"codeid,amount\n1,2\n"))
+        file.truncate(5_000_000_000)
+
+    command = [sys.executable, "-c", READ, str(tmp_path), "csv.gz"]
+    # One by one they took hours.
+    subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+
+    assert pq.read_metadata(tmp_path / ".sunk").num_rows == 1
+
+
 def test_a_month_of_equal_rows_that_packs_well_is_read(tmp_path: Path) -> None:
     (tmp_path / "things.csv.gz").write_bytes(gzip.compress(b"codeid,amount\n" + b"1,2\n" * 2_000_000, 9))
 
