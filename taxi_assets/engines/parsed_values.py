@@ -144,9 +144,12 @@ def _whole(value: pl.Expr, dtype: pl.DataType, target: pl.DataType) -> pl.Expr:
     if dtype == pl.String:
         text = value.str.strip_chars()
         number = text.cast(pl.Float64, strict=False)
+        if target == pl.Int32:
+            return _whole(number, pl.Float64(), target)
         # As a double, a whole number of 17 digits would become another one.
-        small = pl.when(number.abs() < _EXACT).then(number)
-        return pl.coalesce(text.cast(target, strict=False), _whole(small, pl.Float64(), target))
+        is_small = number.abs() < _EXACT
+        small = _whole(pl.when(is_small).then(number), pl.Float64(), target)
+        return pl.coalesce(small, pl.when(~is_small).then(text).cast(target, strict=False))
     if not dtype.is_numeric():
         return pl.lit(None).cast(target)
     value = _finite(value, dtype)
