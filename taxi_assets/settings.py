@@ -319,8 +319,9 @@ def _require_writable(root: str, variable: str) -> None:
             f"{variable} is {root}; a path with a % can't hold Delta tables (delta-rs). Name another folder."
         )
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
+        # It is made when its first table is: whoever only looks, or is in the wrong folder, leaves nothing behind.
+        there = next(place for place in (folder, *folder.parents) if place.exists())
+        with TemporaryFile(dir=there):
             pass
     except OSError as error:
         raise UsageError(

@@ -193,6 +193,12 @@ def test_a_landing_that_isnt_there_is_one_line_and_status_1(run: Run, tmp_path: 
     assert "TAXI_LANDING_ROOT" in only_line(run("status"))
 
 
+def test_status_makes_no_lake_where_there_is_none(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "lake").rmdir()
+    assert run("status").status == 0
+    assert not (tmp_path / "lake").exists()
+
+
 def test_months_of_which_none_is_in_landing_are_each_listed_and_status_1(run: Run, tmp_path: Path) -> None:
     outcome = run("materialize", "2024-01:2024-02")
     assert outcome.status == 1

@@ -164,9 +164,9 @@ def test_a_lake_root_that_cant_be_written_is_one_line_that_names_it(
     assert message.endswith("Name a folder that can be.")
 
 
-def test_trying_the_lake_root_leaves_nothing_in_it(tmp_path: Path) -> None:
+def test_trying_whether_a_lake_can_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     Settings.load()
-    assert list((tmp_path / "data/lake").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_s3_configuration_reaches_lake_and_landing_as_object_stores_options(environment: pytest.MonkeyPatch) -> None:
