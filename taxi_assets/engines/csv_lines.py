@@ -74,7 +74,7 @@ def blocks(landing: Landing, file: LandedFile, *, zipped: bool) -> Iterator[byte
 
 
 def count_lines(landing: Landing, file: LandedFile, *, zipped: bool) -> int:
-    """Count a file's lines but the blank ones, in its bytes as they are: apart from how they are read."""
+    """Count a file's lines but the blank ones, apart from how they are divided and read."""
     count, within = 0, False
     for block in _raw_blocks(landing, file, zipped=zipped):
         count += len(_FILLED_LINE.findall(block))

@@ -4,7 +4,8 @@ Nothing is rounded or cut to make it fit, but that doubles are the nearest ones 
 What each type holds, of texts without the blanks around them:
 
 - String: any text, number, boolean or time; an empty text is null.
-- Int32, Int64: whole numbers in range, and texts of such: ``7``, ``-7``, ``+7``, ``007``, ``7.0``, ``7e2``.
+- Int32, Int64: whole numbers in range, and texts of such: ``7``, ``-7``, ``+7``, ``007``, ``7.0``, ``7e2``. From 2**53
+  up, texts in digits alone.
 - Float64: finite numbers, and texts of such: ``.5``, ``5.``, ``1e-3``.
 - Decimal: numbers with no more digits than it before the point and behind it, zeros at both ends aside, and texts of
   such, without exponent, currency or marks between thousands: ``1250.5``, ``-.50``. A double, such as that of 12.34,

@@ -228,7 +228,7 @@ def may_be_committed(location: DeltaLocation, partition: Partition, path: str) -
     try:
         return path in {file.path for file in location.files(partition)}
     except LakeError:
-        # Who can't read the log can't know; and the error that led here is the one to be told.
+        # If the log is unreadable, assume that the commit succeeded. The error that led here is the one to tell.
         return True
 
 

@@ -185,9 +185,7 @@ NUMBERS = st.from_regex(r"[+-]?0{0,3}[0-9]{0,39}(\.[0-9]{0,39})?", fullmatch=Tru
 
 @example(texts=["1." + "0" * 60, "0" * 60 + "1", "." + "9" * 38, "9" * 39])
 @settings(max_examples=20, deadline=None, derandomize=True)
-@given(
-    texts=st.lists(st.from_regex(r"[+-]?0{0,3}[0-9]{0,39}(\.[0-9]{0,39})?", fullmatch=True), min_size=1, max_size=30)
-)
+@given(texts=st.lists(NUMBERS, min_size=1, max_size=30))
 def test_any_decimal_is_as_python_has_it_or_kept(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("decimals")
     decimals = {"price": (10, 2), "share": (4, 4), "whole": (38, 0)}

@@ -148,7 +148,7 @@ def test_gigabytes_of_zeros_behind_a_gzip_are_passed_over(tmp_path: Path) -> Non
         file.truncate(5_000_000_000)
 
     command = [sys.executable, "-c", READ, str(tmp_path), "csv.gz"]
-    # One by one they took hours.
+    # While they were passed over one by one, it didn't end in ten minutes.
     subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
 
     assert pq.read_metadata(tmp_path / ".sunk").num_rows == 1
