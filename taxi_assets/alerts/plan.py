@@ -13,10 +13,11 @@ from typing import Any, Final
 
 import dagster as dg
 
-from taxi_assets.alerts import messages
+from taxi_assets.alerts import wording
 from taxi_assets.alerts.facts import Batch, RunFact, Severity, TickFact
 from taxi_assets.alerts.lateness import Lateness, services_kept, table_of
-from taxi_assets.alerts.messages import FEW, Kind, Notice, Subject
+from taxi_assets.alerts.messages import FEW
+from taxi_assets.alerts.notices import Kind, Notice, Subject, Told
 from taxi_assets.alerts.routes import Route
 from taxi_assets.errors import UsageError
 from taxi_assets.months import Month
@@ -102,7 +103,7 @@ def plan(facts: Facts, state: State, routes: Iterable[Route], ui: str) -> State:
     for tick in facts.ticks:
         subject = Subject(Kind.TICK, tick.name, "", "")
         if tick.failed:
-            told.failed([subject], Severity.ERROR, messages.of_tick(tick, ui))
+            told.failed([subject], Severity.ERROR, wording.of_tick(tick, ui))
         else:
             told.well([subject], f"The {tick.kind} {tick.name} ticks again.")
     if facts.unread is not None:
@@ -169,7 +170,7 @@ class _Told:
     now: float
     notices: list[Notice] = field(default_factory=list)
 
-    def failed(self, subjects: Sequence[Subject], severity: Severity, told: messages.Told, batch: Batch = ()) -> None:
+    def failed(self, subjects: Sequence[Subject], severity: Severity, told: Told, batch: Batch = ()) -> None:
         """Tell of failures in one notice, but for those that are open; one that has become worse is told again."""
         fresh = self.fresh(subjects, severity)
         if not fresh:
@@ -192,7 +193,7 @@ class _Told:
 
 
 def _tell_of_run(told: _Told, run: RunFact, ui: str) -> None:
-    link = messages.link_of(run, ui)
+    link = wording.link_of(run, ui)
     failed = run.ended is dg.DagsterEventType.RUN_FAILURE
     green = run.ended is dg.DagsterEventType.RUN_SUCCESS
     passed = set()
@@ -203,27 +204,27 @@ def _tell_of_run(told: _Told, run: RunFact, ui: str) -> None:
             continue
         if check.passed:
             passed.add(f"{check.table}:{check.name}")
-            told.well([subject], messages.holds_again(check), link, run.batch)
+            told.well([subject], wording.holds_again(check), link, run.batch)
         elif not failed:
             # Those of a run that failed are told with it, in one message.
-            told.failed([subject], check.severity, messages.of_check(check, run, ui), run.batch)
+            told.failed([subject], check.severity, wording.of_check(check, run, ui), run.batch)
     # Each by itself: what one run failed at may be mended by several, and by some that fail at something else.
     good = {*run.stored, *passed, *([run.job] if green else [])}.difference(run.failed)
     mended = [one for one in told.open if one.kind is Kind.RUN and one.month == run.month and one.what in good]
     if mended:
-        told.well(mended, messages.after_all([one.what for one in mended], run), link, run.batch)
+        told.well(mended, wording.after_all([one.what for one in mended], run), link, run.batch)
     if failed and not run.will_retry:
         subjects = [Subject(Kind.RUN, name, run.month, "") for name in run.failed]
         fresh = told.fresh(subjects, Severity.ERROR)
         if fresh:
-            told.failed(fresh, Severity.ERROR, messages.of_run(run, ui, [one.what for one in fresh]), run.batch)
+            told.failed(fresh, Severity.ERROR, wording.of_run(run, ui, [one.what for one in fresh]), run.batch)
 
 
 def _tell_of_names(told: _Told, unread: Collection[str]) -> None:
     for path in sorted(unread):
-        told.failed([Subject(Kind.FILE, path, "", "")], Severity.WARNING, messages.of_unread(path))
+        told.failed([Subject(Kind.FILE, path, "", "")], Severity.WARNING, wording.of_unread(path))
     for subject in [one for one in told.open if one.kind is Kind.FILE and one.what not in unread]:
-        told.well([subject], messages.gone_or_renamed(subject.what))
+        told.well([subject], wording.gone_or_renamed(subject.what))
 
 
 def _kept(is_open: Collection[Subject], runs: Iterable[RunFact]) -> set[ServiceMonth]:
@@ -281,7 +282,7 @@ def _tell_of_lateness(
             # None is there, and nobody waits for one any more: neither late nor well.
             told.open.pop(subject)
         elif left <= stored:
-            told.well([subject], messages.has_come(subject))
+            told.well([subject], wording.has_come(subject))
     for late in (one.without(kept) for one in lateness.late if one.service not in lateness.loading):
         table = table_of(late.service)
         _, since = newest[late.service]
@@ -291,4 +292,4 @@ def _tell_of_lateness(
         # Those behind what is told of aren't told until it is there.
         if not any(one.kind is Kind.LATE and one.what == table and one.months[-1] >= first for one in told.open):
             span = str(first) if first == last else f"{first}:{last}"
-            told.failed([Subject(Kind.LATE, table, span, "")], Severity.WARNING, messages.of_late(late))
+            told.failed([Subject(Kind.LATE, table, span, "")], Severity.WARNING, wording.of_late(late))

@@ -12,7 +12,9 @@ from typing import Final
 from urllib.parse import unquote
 
 from taxi_assets.alerts.facts import Severity
-from taxi_assets.alerts.messages import Message, Notice, printable
+from taxi_assets.alerts.messages import Message
+from taxi_assets.alerts.notices import Notice
+from taxi_assets.alerts.texts import printable
 from taxi_assets.errors import UsageError
 from taxi_assets.settings import AlertSettings
 

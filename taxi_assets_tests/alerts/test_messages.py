@@ -7,10 +7,11 @@ from dataclasses import replace
 import dagster as dg
 import pytest
 
-from taxi_assets.alerts import messages
+from taxi_assets.alerts import wording
 from taxi_assets.alerts.facts import Severity
-from taxi_assets.alerts.messages import Message, messages_of, printable
+from taxi_assets.alerts.messages import Message, messages_of
 from taxi_assets.alerts.plan import Facts, State, plan
+from taxi_assets.alerts.texts import printable
 from taxi_assets.vocabulary import Service
 from taxi_assets_tests.alerts.happenings import (
     ALL,
@@ -47,7 +48,7 @@ def test_a_failed_check_names_table_month_rule_count_share_tolerance_rows_run_an
             "  source_row 2, pickup_location_id 999",
             "  source_row 3, pickup_location_id 999",
             "Run: http://ui:3000/runs/run-1",
-            f"What to do: {messages.AFTER_A_CHECK} All checks: taxi-assets checks 2024-01",
+            f"What to do: {wording.AFTER_A_CHECK} All checks: taxi-assets checks 2024-01",
         ]),
         tone="warning",
     )  # fmt: skip
@@ -110,7 +111,7 @@ def test_a_check_of_a_cancelled_run_says_so_and_doesnt_say_that_its_month_is_sto
     body = sent(after(EMPTY, cancelled)).body
     assert f"known_zones of {GREEN} failed for 2024-01. The run was cancelled." in body
     assert "green." not in body
-    assert messages.AFTER_A_CHECK not in body
+    assert wording.AFTER_A_CHECK not in body
     assert "taxi-assets materialize --service green 2024-01" in body
 
 
@@ -305,4 +306,4 @@ def test_no_line_of_an_alert_begins_with_what_data_or_an_error_says() -> None:
 
 
 def test_the_link_is_to_the_run_in_the_ui_that_the_settings_name() -> None:
-    assert messages.link_of(run(), "https://dagster.example.org") == "https://dagster.example.org/runs/run-1"
+    assert wording.link_of(run(), "https://dagster.example.org") == "https://dagster.example.org/runs/run-1"

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from taxi_assets.alerts.facts import RunFact, Severity
 from taxi_assets.alerts.lateness import Lateness
-from taxi_assets.alerts.messages import FEW, Notice, messages_of
+from taxi_assets.alerts.messages import FEW, messages_of
+from taxi_assets.alerts.notices import Notice
 from taxi_assets.alerts.plan import LONGEST_WAIT, LOOK_BACK, QUIET, Facts, State, dump, load, plan
 from taxi_assets.months import Month
 from taxi_assets_tests.alerts.happenings import (
