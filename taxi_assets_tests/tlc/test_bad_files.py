@@ -172,8 +172,8 @@ BAD_FILES: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
     "Parquet with lists of times in a zone that nobody knows": (
         "parquet",
         lambda: with_unknown_zone(frame()),
-        "can't be read",
-        "Fetch it again",
+        "times in its column 'stops' are said to be in the zone 'Nowhere/Else', which isn't known",
+        "Write them in one of the IANA's database",
     ),
     "Parquet with an encrypted footer": (
         "parquet",
