@@ -216,6 +216,21 @@ def test_an_output_marked_as_of_a_source_is_recorded_as_nothing_and_what_needs_i
     assert result.get_asset_check_evaluations() == []
 
 
+def test_an_io_manager_can_keep_an_output_from_being_recorded(instance: dg.DagsterInstance) -> None:
+    class Refusing(dg.IOManager):
+        def handle_output(self, context: dg.OutputContext, _obj: Any) -> None:
+            context.output_metadata[UNRECORDED] = True  # type: ignore[index]
+
+        def load_input(self, context: dg.InputContext) -> None: ...
+
+    @dg.asset(dagster_type=Any)
+    def kept() -> Iterator[Any]:
+        yield dg.MaterializeResult(value=1, metadata={"rows": 1})
+
+    assert dg.materialize([kept], instance=instance, resources={"io_manager": Refusing()}).success
+    assert instance.get_latest_materialization_event(dg.AssetKey("kept")) is None
+
+
 def test_of_a_run_without_a_partition_an_evaluation_of_one_is_recorded_and_a_result_is_an_error(
     instance: dg.DagsterInstance,
 ) -> None:

@@ -22,7 +22,17 @@ from taxi_assets.lake.code_versions import code_version
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.figures import Figures, note_figures
 from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, asset_key, column_schema, rule_results, rule_specs
-from taxi_assets.lake.passed_by import PASSED_BY, PassBy, PassedBy, failing_alone, missing_input, observe, pass_by
+from taxi_assets.lake.passed_by import (
+    PASSED_BY,
+    NotLoaded,
+    PassBy,
+    PassedBy,
+    failing_alone,
+    missing_input,
+    observe,
+    pass_by,
+    without_not_loaded,
+)
 from taxi_assets.lake.quarantine import Quarantine, note_quarantine
 
 IO_MANAGER: Final = "lake_io_manager"
@@ -146,10 +156,11 @@ def _step(transform: Transform, ins: Mapping[str, dg.AssetIn] | None, results: T
     @functools.wraps(transform)
     def compute(*args: Any, passed_by: PassedBy, **inputs: Any) -> Iterator[Any]:
         lacking = missing_input(inputs, _optional(ins))
-        if lacking:
+        if lacking and not any(isinstance(value, NotLoaded) for value in inputs.values()):
             yield from pass_by(dg.AssetExecutionContext.get(), lacking)
         else:
-            yield from failing_alone(passed_by, results(*args, **inputs))
+            made = iter(()) if lacking else results(*args, **inputs)
+            yield from failing_alone(passed_by, without_not_loaded(inputs.values(), made))
 
     _declare_like(compute, transform)
     return compute

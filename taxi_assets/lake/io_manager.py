@@ -31,7 +31,7 @@ from taxi_assets.lake.metadata import (
     column_schema,
 )
 from taxi_assets.lake.partitions import partition_of
-from taxi_assets.lake.passed_by import MOST_RETRIES, PassBy, PassedBy
+from taxi_assets.lake.passed_by import MOST_RETRIES, PASSED_BY, NotLoaded, PassBy, PassedBy
 from taxi_assets.lake.re_issues import SOURCE_FINGERPRINT, what_changed
 from taxi_assets.lake.stored_checks import Stored
 
@@ -78,6 +78,8 @@ class DeltaLakeIOManager(dg.IOManager):
             else:
                 self._passed_by.note_failure(*of_this_run, said_by(error))
             self._passed_by.note_not_redone(*of_this_run, said_by(error))
+            if self._passed_by.fails_by_itself(context, error):
+                return
             raise
         for loaded in self._loaded.get((context.run_id, context.step_key), []):
             if self._files(loaded.contract, loaded.partition) != loaded.files:
@@ -122,7 +124,20 @@ class DeltaLakeIOManager(dg.IOManager):
         )
 
     def load_input(self, context: dg.InputContext) -> Frame | PassBy | None:
-        """Load the partitions that the run's partition maps to, or the whole table for an asset without partitions."""
+        """Load the partitions that the run's partition maps to, or the whole table for an asset without partitions.
+
+        For a step of ours, which fails by itself, what can't be loaded is a NotLoaded.
+        """
+        try:
+            return self._load(context)
+        except dg.RetryRequested:
+            raise
+        except Exception as error:
+            if PASSED_BY in context.step_context.required_resource_keys:
+                return NotLoaded(said_by(error), error)
+            raise
+
+    def _load(self, context: dg.InputContext) -> Frame | PassBy | None:
         contract = contract_of("/".join(context.asset_key.path))
         asked = context.definition_metadata or {}
         lake = self._lake.embedded() if asked.get(EMBEDDED) else self._lake

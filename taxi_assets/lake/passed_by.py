@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import dagster as dg
 
@@ -37,6 +37,13 @@ class PassBy:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class NotLoaded(PassBy):
+    """An input that couldn't be loaded. Its step does what it can without it, and then fails by this error."""
+
+    error: Exception
+
+
 class PassedBy:
     """Notes which tables each run has passed by, and why; and which it has stored that nothing may be made of.
 
@@ -48,11 +55,29 @@ class PassedBy:
         self._reasons: dict[tuple[str, dg.AssetKey], str] = {}
         self._unsound: dict[tuple[str, dg.AssetKey], str] = {}
         self._unsettled: set[tuple[str, dg.AssetKey]] = set()
+        self._watched: dict[tuple[str, dg.AssetKey], list[Exception]] = {}
 
     def note(self, context: dg.OutputContext, passed: PassBy) -> None:
         """Note that a run has passed an output's table by."""
         self._reasons[context.run_id, context.asset_key] = passed.reason
         context.add_output_metadata({PASSED_BY: passed.reason, _TABLE: context.asset_key.to_user_string()})
+
+    def watch(self, run_id: str, keys: Collection[dg.AssetKey]) -> list[Exception]:
+        """Return where to find what keeps a step's tables from being written; the step then fails by that itself."""
+        errors: list[Exception] = []
+        self._watched.update({(run_id, key): errors for key in keys})
+        return errors
+
+    def fails_by_itself(self, context: dg.OutputContext, error: Exception) -> bool:
+        """Leave what kept a table from being written to its step, and record nothing of it; whether the step looks."""
+        errors, metadata = self._watched.get((context.run_id, context.asset_key)), context.output_metadata
+        # Dagster looks into the same dictionary, unless it is empty; test_upstream.py pins that. A step whose table has
+        # no metadata has no other to hand over, and may as well fail here.
+        if errors is None or not metadata:
+            return False
+        errors.append(error)
+        cast("dict[str, Any]", metadata)[UNRECORDED] = True
+        return True
 
     def note_failure(self, run_id: str, key: dg.AssetKey, reason: str) -> None:
         """Note that a run couldn't store a table, which is as it was."""
@@ -132,38 +157,68 @@ def pass_by(context: dg.AssetExecutionContext, passed: PassBy) -> Iterator[Any]:
     yield from _handed_over(context, passed)
 
 
-def _handed_over(context: dg.AssetExecutionContext, passed: PassBy, besides: Collection[str] = ()) -> Iterator[Any]:
-    """Hand over that nothing is stored of a step's tables; checks `besides` have their results."""
-    for key in sorted(context.selected_asset_keys):
+def _handed_over(
+    context: dg.AssetExecutionContext,
+    passed: PassBy,
+    tables: Collection[dg.AssetKey] = (),
+    checks: Collection[str] = (),
+) -> Iterator[Any]:
+    """Hand over that nothing is stored of a step's tables, but for what it has handed over already."""
+    for key in sorted(context.selected_asset_keys.difference(tables)):
         yield dg.MaterializeResult(asset_key=key, value=passed, metadata={UNRECORDED: True})
     for spec in context.assets_def.check_specs:
-        if spec.name not in besides:
+        if spec.name not in checks:
             yield no_result(spec)
 
 
 def failing_alone(passed_by: PassedBy, results: Iterator[Any]) -> Iterator[Any]:
-    """Hand a step's results over; if it fails before it has stored anything, also that nothing of its tables is stored.
+    """Hand a step's results over; if it fails, also that nothing is stored of those of its tables that were to come.
 
-    If it fails later, what it has stored is noted as unsound. Either way what needs its tables passes by, and what is
-    made of any of several goes on without them. The step itself fails as it would have.
+    If it has stored one before, that is noted as unsound. Either way what needs its tables passes by, and what is made
+    of any of several goes on without them. The step itself fails as it would have, and where a table can't be written.
     """
-    stored, checked = False, set[str]()
     try:
-        for result in results:
-            stored = stored or isinstance(result, dg.MaterializeResult)
-            if isinstance(result, dg.AssetCheckResult):
-                checked.add(str(result.check_name))
+        context = dg.AssetExecutionContext.get()
+    except dg.DagsterInvariantViolationError:
+        # Called by hand, without a run: nothing is stored.
+        yield from results
+        return
+    run_id, every = context.run.run_id, context.selected_asset_keys
+    not_written = passed_by.watch(run_id, every)
+    stored, latest, tables, checks = False, False, set[dg.AssetKey](), set[str]()
+    try:
+        for result in _until_not_written(results, not_written):
+            stored, latest = stored or latest, isinstance(result, dg.MaterializeResult)
+            if latest:
+                tables |= {result.asset_key} if result.asset_key else every
+            elif isinstance(result, dg.AssetCheckResult):
+                checks.add(str(result.check_name))
             yield result
     except dg.RetryRequested:
         raise
     except Exception as error:
-        context, reason = dg.AssetExecutionContext.get(), said_by(error)
-        if stored:
-            passed_by.note_unsound(context.run.run_id, context.selected_asset_keys, reason)
-        else:
-            context.log.warning("Failed; what needs its tables passes by.")
-            yield from _handed_over(context, PassBy(reason), besides=checked)
+        reason = said_by(error)
+        if stored or (latest and not not_written):
+            passed_by.note_unsound(run_id, every, reason)
+        context.log.warning("Failed; what needs its tables passes by.")
+        yield from _handed_over(context, PassBy(reason), tables, checks)
         raise
+
+
+def _until_not_written(results: Iterator[Any], not_written: list[Exception]) -> Iterator[Any]:
+    """Hand results over, up to one that couldn't be written; that raises what kept it from being."""
+    for result in results:
+        yield result
+        if not_written:
+            raise not_written[0]
+
+
+def without_not_loaded(inputs: Collection[Any], results: Iterator[Any]) -> Iterator[Any]:
+    """Hand a step's results over; then fail, if an input of it couldn't be loaded."""
+    yield from results
+    for value in inputs:
+        if isinstance(value, NotLoaded):
+            raise value.error
 
 
 def no_result(spec: dg.AssetCheckSpec) -> dg.Output[None]:

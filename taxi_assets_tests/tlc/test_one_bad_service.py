@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import dagster as dg
@@ -209,3 +211,52 @@ def test_a_blocking_check_that_fails_makes_its_own_service_failed_alone(
     found = states(workspace)
     assert found[Service.YELLOW] == "failed"
     assert found[Service.GREEN] != "failed"
+
+
+@pytest.mark.parametrize("table", ["green_trips", "green_trips_quarantine"])
+def test_a_silver_table_that_cant_be_written_withholds_nothing_of_other_services(
+    workspace: Workspace, table: str
+) -> None:
+    workspace.land(Service.GREEN, [*trips(12), *trips(1, fare_amount=-5.0, vendor_id=1)])
+    workspace.land(Service.YELLOW, trips(10))
+    in_the_way = Path(workspace.settings.lake_root) / "tlc_silver" / table
+    in_the_way.mkdir(parents=True)
+    # Of other columns than the contract's.
+    pl.DataFrame({"fare": [1], "source_month": [date(2009, 1, 1)]}).write_delta(
+        in_the_way, delta_write_options={"partition_by": ["source_month"]}
+    )
+
+    result = workspace.run()
+
+    assert not result.success
+    assert "tlc_silver__green_trips" in {event.step_key for event in result.all_events if event.is_step_failure}
+    for gold in GOLD:
+        assert trips_by_service(workspace, gold) == {"yellow": 10}
+    found = states(workspace)
+    assert found[Service.GREEN] == "failed"
+    assert found[Service.YELLOW] != "failed"
+    stored = {"/".join(event.asset_key.path) for event in result.all_events if event.is_step_materialization}
+    assert f"tlc_silver/{table}" not in stored
+
+    shutil.rmtree(in_the_way)
+    assert workspace.run(Service.GREEN).success
+    for gold in GOLD:
+        assert trips_by_service(workspace, gold) == {"green": 12, "yellow": 10}
+
+
+def test_gold_is_made_without_a_service_whose_stored_rows_cant_be_loaded_and_fails(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, trips(12))
+    workspace.land(Service.YELLOW, trips(10))
+    assert workspace.run().success
+    log = Path(workspace.lake.location(SILVER_TRIPS[Service.GREEN]).uri) / "_delta_log"
+    for entry in log.glob("*.json"):
+        entry.write_text('{"cut off')
+    workspace.land(Service.YELLOW, trips(11))
+
+    result = workspace.run(Service.YELLOW)
+
+    assert not result.success
+    failures = workspace.failures(result)
+    assert all("tlc_silver/green_trips" in failure for failure in failures), failures
+    for gold in GOLD:
+        assert trips_by_service(workspace, gold) == {"yellow": 11}
