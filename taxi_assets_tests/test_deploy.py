@@ -6,6 +6,7 @@ That they work is for full/test_deployment.py.
 from __future__ import annotations
 
 import re
+from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,14 @@ def variables_of(settings: Any) -> set[str]:
         return set()
     named = {settings["env"]} if "env" in settings else set()
     return named | {name for value in settings.values() for name in variables_of(value)}
+
+
+def unit_named(name: str) -> ConfigParser:
+    parser = ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    (text,) = (unit.read_text(encoding="utf-8") for unit in UNITS if unit.stem == f"taxi-assets-{name}")
+    parser.read_string(text.replace("\\\n", " "))
+    return parser
 
 
 def test_make_ui_and_every_unit_listen_on_this_machine_alone() -> None:
@@ -86,6 +95,7 @@ def test_a_password_comes_from_the_environment_alone() -> None:
 def test_every_variable_that_an_instance_needs_is_set_by_the_units_and_by_the_containers() -> None:
     workspace = yaml.safe_load((DEPLOY / "workspace.yaml").read_text(encoding="utf-8"))
     in_units = {name for unit in UNITS for name in re.findall(r"\$\{(\w+)\}", unit.read_text(encoding="utf-8"))}
+    in_units.remove("MAINPID")  # systemd's own
     needed = variables_of(INSTANCE) | variables_of(workspace) | {"DAGSTER_HOME", "DAGSTER_GRPC_TIMEOUT_SECONDS"}
 
     assert needed | in_units <= dotenv_values(DEPLOY / "taxi-assets.env").keys()
@@ -102,6 +112,28 @@ def test_units_and_containers_start_the_same_programs() -> None:
 
     assert started == {name: re.findall(rf"^{program}", COMPOSE["services"][name]["command"]) for name in started}
     assert len(started) == 3
+
+
+def test_a_code_server_that_is_stopped_waits_for_its_runs_and_nobody_launches_more() -> None:
+    code, daemon = (unit_named(name) for name in ("code", "daemon"))
+
+    # A signal to all of them ends runs; without the daemon before it, the queue's next run is refused, and fails.
+    assert (code["Service"]["KillMode"], code["Service"]["TimeoutStopSec"]) == ("mixed", "15min")
+    assert COMPOSE["services"]["code"]["stop_grace_period"] == "15m"
+    assert daemon["Unit"]["PartOf"] == daemon["Unit"]["After"] == "taxi-assets-code.service"
+    assert COMPOSE["services"]["daemon"]["depends_on"]["code"]["condition"] == "service_healthy"
+
+
+def test_a_code_server_counts_as_started_once_its_socket_is_there() -> None:
+    assert "test -S ${DAGSTER_CODE_SOCKET}" in unit_named("code")["Service"]["ExecStartPost"]
+    assert COMPOSE["x-dagster"]["environment"]["DAGSTER_CODE_SOCKET"] in str(COMPOSE["services"]["code"]["healthcheck"])
+
+
+def test_the_queue_waits_for_a_code_server_that_is_away() -> None:
+    queue = INSTANCE["run_queue"]
+
+    # Dagster's own number of retries is none: a run that is due meanwhile has failed. Here it waits for an hour.
+    assert queue["max_user_code_failure_retries"] * queue["user_code_failure_retry_delay"] == 3600
 
 
 def test_months_take_turns_on_a_server_as_they_do_under_make_ui() -> None:
