@@ -15,12 +15,12 @@ from pathlib import Path
 import narwhals.stable.v1 as nw
 import polars as pl
 
+from taxi_assets.calendars import Month
 from taxi_assets.catalogs import contracts
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines import PolarsEngine
 from taxi_assets.lake.lake import Lake
 from taxi_assets.metrics import MetricView, answer, compile_query, load_view, shipped_views
-from taxi_assets.months import Month
 from taxi_assets.nyctaxi.gold.dim_date import DimDate, days_of
 from taxi_assets.nyctaxi.gold.dim_rider import DimRider
 from taxi_assets.nyctaxi.gold.dim_time_of_day import DimTimeOfDay, times_of_day

@@ -25,12 +25,12 @@ import dagster as dg
 
 from taxi_assets.alerts.routes import alerts_of
 from taxi_assets.alerts.sensor import alerts_sensor
+from taxi_assets.calendars import Month, parse_months
 from taxi_assets.instance import open_instance
-from taxi_assets.months import Month, parse_months
 from taxi_assets.places import lake_of, landing_of
 from taxi_assets.sample import FAULTS, write_month
 from taxi_assets.settings import Settings
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 ROWS: Final = 2_000
 FREE_TRIPS: Final = 0.2

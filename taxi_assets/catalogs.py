@@ -18,19 +18,17 @@ CATALOGS: Final = (TLC, NYCTAXI)
 """All of them; the first is the one that is meant where none is named."""
 
 
+def all_catalogs() -> tuple[Catalog, ...]:
+    """Return all catalogs."""
+    return CATALOGS
+
+
 def catalog_named(name: str) -> Catalog:
     """Return the catalog of a name. Raises UsageError if there is none."""
     for catalog in CATALOGS:
         if catalog.name == name:
             return catalog
     raise UsageError(f"There is no catalog '{name}'. There are: {', '.join(one.name for one in CATALOGS)}.")
-
-
-def require_services(catalog: Catalog, options: str) -> None:
-    """Raise UsageError for options that are for a catalog with services, if this one has none."""
-    if not catalog.services:
-        of = " and ".join(one.name for one in CATALOGS if one.services)
-        raise UsageError(f"{options} of the catalog {of} alone.")
 
 
 def all_tables() -> list[dg.AssetsDefinition]:

@@ -1,29 +1,34 @@
-"""What to type to have a month run, for whoever tells a user what to do: the right catalog, and just the services."""
+"""What to type to have a period run, for whoever tells a user what to do: the right catalog, and just the feeds."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from taxi_assets.catalogs import CATALOGS, all_tables
-from taxi_assets.vocabulary import Service
+import dagster as dg
+
+from taxi_assets.catalog import Catalog
+from taxi_assets.catalogs import all_catalogs
 
 
-def to_materialize(month: str, tables: Collection[str] | None = None) -> list[str]:
-    """Return the commands that make a month of some tables, or of all, one a catalog; none for what is no table.
+def to_materialize(periods: str, tables: Collection[str] | None = None) -> list[str]:
+    """Return the commands that make a period of some tables, or of all, one a catalog; none for what is no table.
 
-    A table that services share doesn't say for which of them it is to be made; the others beside it do.
+    A table that feeds share doesn't say for which of them it is to be made; the others beside it do.
     """
-    services_of: dict[str, set[str]] = {}
-    for asset in all_tables():
-        for key, tags in asset.tags_by_key.items():
-            if tables is None or "/".join(key.path) in tables:
-                services_of.setdefault(tags["catalog"], set()).add(tags.get("service", ""))
-    return [_command(month, catalog, services) for catalog, services in services_of.items()]
+    first, *_ = all_catalogs()
+    commands = []
+    for catalog in all_catalogs():
+        contents = catalog.load()
+        keys = [key for asset in contents.tables for key in asset.keys]
+        meant = [key for key in keys if tables is None or "/".join(key.path) in tables]
+        if meant:
+            options = [] if catalog is first else [f"--catalog {catalog.name}"]
+            commands.append(" ".join(["taxi-assets materialize", *options, *_feeds(catalog, meant), periods]))
+    return commands
 
 
-def _command(month: str, catalog: str, services: Collection[str]) -> str:
-    options = [] if catalog == CATALOGS[0].name else [f"--catalog {catalog}"]
-    named = [service for service in Service if service in services]
-    if len(named) < len(Service):
-        options += [f"--service {service}" for service in named]
-    return " ".join(["taxi-assets materialize", *options, month])
+def _feeds(catalog: Catalog, tables: Collection[dg.AssetKey]) -> list[str]:
+    """Name the feeds that some tables are for alone; none, if that is all of them or none."""
+    contents, every = catalog.load(), catalog.feed_names
+    own = {feed for table in tables if len(of := contents.feeds_of(table)) == 1 for feed in of}
+    return [f"--{catalog.feed_word} {feed}" for feed in every if feed in own] if len(own) < len(every) else []

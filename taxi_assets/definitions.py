@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import dagster as dg
 
 from taxi_assets.alerts.sensor import alerts_sensor
-from taxi_assets.catalogs import CATALOGS, catalog_named
+from taxi_assets.catalogs import all_catalogs, catalog_named, contracts
+from taxi_assets.deliveries.sensor import landing_sensor
+from taxi_assets.deliveries.status_asset import nothing_late, status_asset
 from taxi_assets.jobs import EXECUTOR, jobs, maintenance_job
 from taxi_assets.places import landing_of
 from taxi_assets.resources import resources_of
@@ -14,17 +19,17 @@ from taxi_assets.schedules import schedules
 from taxi_assets.settings import Settings
 
 
-def build_defs(settings: Settings) -> dg.Definitions:
-    """Return all definitions, on the landing and the lake that the settings name."""
-    landing = landing_of(settings)
-    contents = [catalog.load() for catalog in CATALOGS]
+def build_defs(settings: Settings, resources: Mapping[str, Any] | None = None) -> dg.Definitions:
+    """Return all definitions, on the landing and the lake that the settings name; some `resources` may be replaced."""
+    landing, catalogs = landing_of(settings), all_catalogs()
+    contents = [catalog.load() for catalog in catalogs]
     return dg.Definitions(
-        assets=[asset for one in contents for asset in (*one.tables, *one.others)],
-        asset_checks=[check for one in contents for check in one.checks(landing)],
-        jobs=[*jobs(settings.engine), maintenance_job()],
+        assets=[*(table for one in contents for table in one.tables), *map(status_asset, catalogs)],
+        asset_checks=[*(check for one in contents for check in one.checks(landing)), *map(nothing_late, catalogs)],
+        jobs=[*(job for catalog in catalogs for job in jobs(catalog, settings.engine)), maintenance_job(contracts())],
         schedules=schedules(),
-        sensors=[*(sensor for one in contents for sensor in one.sensors), alerts_sensor],
-        resources=resources_of(settings),
+        sensors=[*map(landing_sensor, catalogs), alerts_sensor],
+        resources={**resources_of(settings), **(resources or {})},
         executor=EXECUTOR,
         loggers={RUN_LOG: run_log, "console": dg.colored_console_logger},
     )
@@ -33,6 +38,6 @@ def build_defs(settings: Settings) -> dg.Definitions:
 defs = build_defs(Settings.load())
 
 
-def month_job(catalog: str) -> dg.JobDefinition:
-    """Return a catalog's job of a whole month, for runs that don't start from the UI."""
-    return defs.resolve_job_def(next(iter(catalog_named(catalog).load().jobs)))
+def period_job(catalog: str) -> dg.JobDefinition:
+    """Return a catalog's job of a whole period, for runs that don't start from the UI."""
+    return defs.resolve_job_def(catalog_named(catalog).period_job)

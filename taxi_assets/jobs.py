@@ -1,13 +1,14 @@
-"""Jobs: what is run for a month as a whole, or for the lake. Which assets there are is for their catalogs to say."""
+"""Jobs: what is run for a period as a whole, or for the lake. Which assets there are is for their catalogs to say."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import dagster as dg
 
-from taxi_assets.catalogs import CATALOGS, contracts
+from taxi_assets.catalog import Catalog
+from taxi_assets.contracts import Contract
 from taxi_assets.instance import HIDDEN
 from taxi_assets.lake.maintenance import maintenance_op
 
@@ -23,14 +24,24 @@ A process per step would cost about 1.5 s each; partitions run side by side as r
 """
 
 
-def jobs(engine: str) -> list[dg.UnresolvedAssetJobDefinition]:
-    """Return the jobs of a whole month of each catalog."""
-    return [_month_job(name, *job, engine) for catalog in CATALOGS for name, job in catalog.load().jobs.items()]
+def jobs(catalog: Catalog, engine: str) -> list[dg.UnresolvedAssetJobDefinition]:
+    """Return the jobs of a catalog: of a whole period, and of a period of each feed."""
+    contents, word = catalog.load(), catalog.calendar.kind.word
+    return [
+        dg.define_asset_job(
+            name,
+            selection=dg.AssetSelection.assets(*contents.keys_for(feeds)),
+            description=f"A {word} of {_named(catalog, feeds)}, from landed file to gold, with all checks.",
+            tags={ENGINE: engine},
+            executor_def=EXECUTOR,
+        )
+        for name, feeds in catalog.jobs.items()
+    ]
 
 
-def maintenance_job() -> dg.JobDefinition:
+def maintenance_job(contracts: Iterable[type[Contract]]) -> dg.JobDefinition:
     """Return the job that maintains every table, a step each: where one fails, the others are done all the same."""
-    steps = [maintenance_op(contract) for contract in contracts()]
+    steps = [maintenance_op(contract) for contract in contracts]
 
     @dg.job(
         name=MAINTENANCE,
@@ -47,11 +58,5 @@ def maintenance_job() -> dg.JobDefinition:
     return maintenance
 
 
-def _month_job(name: str, of: str, keys: Sequence[dg.AssetKey], engine: str) -> dg.UnresolvedAssetJobDefinition:
-    return dg.define_asset_job(
-        name,
-        selection=dg.AssetSelection.assets(*keys),
-        description=f"A month of {of}, from landed file to gold, with all checks.",
-        tags={ENGINE: engine},
-        executor_def=EXECUTOR,
-    )
+def _named(catalog: Catalog, feeds: Sequence[str]) -> str:
+    return f"all {catalog.feed_word}s" if len(feeds) == len(catalog.feeds) > 1 else ", ".join(feeds)

@@ -14,23 +14,29 @@ import narwhals.stable.v1 as nw
 import polars as pl
 from dagster._core.definitions.reconstruct import ReconstructableJob
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Frame, Verdict, judge
 from taxi_assets.definitions import build_defs
+from taxi_assets.deliveries.status import InLanding
+from taxi_assets.deliveries.status_asset import status_key
 from taxi_assets.engines import Engine, PolarsEngine
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.months import Month
-from taxi_assets.places import lake_of
+from taxi_assets.places import lake_of, landing_of
 from taxi_assets.settings import Settings
-from taxi_assets.tlc.assets import keys_for
+from taxi_assets.tlc import TLC
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
+from taxi_assets.tlc.catalog import CONTENTS
 from taxi_assets.tlc.silver import fhv_trips, fhvhv_trips, for_hire_trips
 from taxi_assets.tlc.silver.metered_trips import PARTS_OF_TOTAL, enrich
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.vocabulary import METERED, Service
+from taxi_assets.tlc.vocabulary import METERED, Service
 
 MONTH = Month(2024, 1)
 POLARS = PolarsEngine()
+BLOCKED_MONTHS = TLC.blocked_list
+STATUS = status_key(TLC)
+keys_for = CONTENTS.keys_for
 PART_OF_ITS_OWN = {Service.YELLOW: "airport_fee", Service.GREEN: "ehail_fee"}
 
 # The column names of TLC's files for the names of the contract, where they differ; yellow's times begin with t, green's
@@ -236,6 +242,11 @@ class Workspace:
         path = self.landing / f"{service}_tripdata_{month}.parquet"
         in_file_columns(service, rows).write_parquet(path)
         return path
+
+    @property
+    def in_landing(self) -> InLanding:
+        """What stands in landing now."""
+        return InLanding.of(TLC, landing_of(self.settings), self.instance)
 
     @property
     def job(self) -> ReconstructableJob:

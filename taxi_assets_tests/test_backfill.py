@@ -20,15 +20,15 @@ import pytest
 from taxi_assets import backfill
 from taxi_assets.catalog import Catalog
 from taxi_assets.catalogs import CATALOGS
+from taxi_assets.deliveries.reports import Report
 from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.instance import open_instance, process_tags
-from taxi_assets.month_reports import MonthReport
 from taxi_assets_tests.scenario import MONTH
 
 pytestmark = pytest.mark.fast
 
 FULL = "can't be kept: database or disk is full. Each table has its months as they were before, or whole."
-JANUARY = MonthReport(str(MONTH), "waiting", ("green",))
+JANUARY = Report(str(MONTH), "waiting", ("green",))
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_a_run_that_cant_be_recorded_is_an_error_for_the_user_that_can_be_sent_t
     refuse(tmp_path, "INSERT ON run_tags")
 
     with pytest.raises(TaxiAssetsError) as raised:
-        backfill.run_here(catalog, {}, MonthReport(str(MONTH), "waiting", catalog.services[:1]), lambda _step: None)
+        backfill.run_here(catalog, {}, Report(str(MONTH), "waiting", ("yellow",)), lambda _step: None)
 
     assert FULL in str(pickle.loads(pickle.dumps(raised.value)))
 
@@ -80,7 +80,7 @@ def test_a_process_that_died_is_reported_although_the_end_of_its_run_cant_be_rec
 
     assert report.state == "failed"
     (says,) = report.failures
-    assert says.startswith(f"The process that ran {MONTH} is killed by signal 9. Run the month again.")
+    assert says.startswith(f"The process that ran {MONTH} is killed by signal 9. Run it again.")
     assert FULL in says
 
     with closing(sqlite3.connect(tmp_path / "history" / "runs.db")) as database:

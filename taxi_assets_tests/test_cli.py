@@ -27,7 +27,7 @@ from taxi_assets.engines import DeltaLocation
 from taxi_assets.instance import open_instance
 from taxi_assets.sample import NOTE
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.misbehaving_server import Exchange, MisbehavingServer, properly, status
 from taxi_assets_tests.scenario import POLARS
 
@@ -85,7 +85,9 @@ def only_line(outcome: Outcome) -> str:
     ("words", "problem"),
     [
         (["materialize", "--catalog", "trains", "2024-01"], "There is no catalog 'trains'. There are: tlc, nyctaxi."),
-        (["materialize", "--catalog", "nyctaxi", "--stale", "2016-01"], "are of the catalog tlc alone"),
+        (["materialize", "--catalog", "nyctaxi", "--feed", "green", "2016-01"], "in nyctaxi; there is trips."),
+        (["materialize", "--service", "purple", "2016-01"], "There is no service 'purple' in tlc; there are yellow, "),
+        (["status", "--catalog", "trains"], "There is no catalog 'trains'."),
         (["materialize", "2024-1"], "'2024-1' is not a month"),
         (["materialize", "2024-13"], "There is no month 2024-13"),
         (["materialize", "2024-03:2024-01"], "runs backwards. Write the earlier month first: 2024-01:2024-03."),
@@ -98,7 +100,7 @@ def only_line(outcome: Outcome) -> str:
         (["sample", "--catalog", "trains", "2024-01"], "There is no catalog 'trains'. There are: tlc, nyctaxi."),
         (
             ["sample", "--catalog", "nyctaxi", "--service", "green", "2016-01"],
-            "--service and --clean are of the catalog tlc alone.",
+            "There is no feed 'green' in nyctaxi; there is trips.",
         ),
         (["fetch", "purple", "2024-01"], "There is no service 'purple'. There are: yellow, green"),
         (["fetch", "yellow"], "taxi-assets fetch yellow 2024-01:2024-06"),
@@ -122,7 +124,7 @@ def only_line(outcome: Outcome) -> str:
         (["tables", "tlc_silver.yelow_trips"], "no table 'tlc_silver.yelow_trips'. Did you mean tlc_silver.yellow"),
         (
             ["sample", "--catalog", "nyctaxi", "--clean", "2016-01"],
-            "--service and --clean are of the catalog tlc alone.",
+            "--clean isn't for this catalog",
         ),
     ],
 )
@@ -390,7 +392,7 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """Let commands write to a terminal, and return what it shows."""
     shown = io.StringIO()
     console = terminal.Terminal(file=shown, force_terminal=True, width=200, color_system=None)
-    for module in (terminal, cli.metrics, cli.months):
+    for module in (terminal, cli.metrics, cli.periods):
         monkeypatch.setattr(module, "out", console)
     return shown
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import trips
 from taxi_assets_tests.test_cli_runs import Shell
 

@@ -12,7 +12,7 @@ import pytest
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines import DeltaLocation
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, POLARS, judged, trip, trips
 
 # Its fixtures: a command's outcome on folders of its own.
@@ -79,13 +79,13 @@ def test_json_and_csv_have_every_row_and_all_columns_and_no_control_characters(r
     ("words", "status", "problem"),
     [
         (["2024-02"], 1, "2024-02 isn't stored in tlc_silver.yellow_trips, tlc_silver.green_trips, "),
-        (["2024-02", "--service", "green"], 1, "Run the month first: taxi-assets materialize --service green 2024-02"),
+        (["2024-02", "--service", "green"], 1, "Run it first: taxi-assets materialize --service green 2024-02"),
         (["2024-01", "--rule", "foo"], 2, "There is no rule 'foo' that quarantines rows of tlc_silver.yellow_trips, "),
         (["2024-01", "--rule", "known_zones", "--service", "green"], 2, "There are: values_fit_their_types, "),
         (["2024-01", "--table", "tlc_gold.nyc_taxi_daily"], 2, "tlc_gold.nyc_taxi_daily has no quarantine."),
         (["2024-01", "--table", "tlc_silver.gren_trips"], 2, "Did you mean tlc_silver.green_trips"),
-        (["2024-01", "--table", GREEN, "--service", "green"], 2, "Either --service or --table."),
-        (["2024-01", "--catalog", "nyctaxi", "--service", "green"], 2, "--service is of the catalog tlc alone."),
+        (["2024-01", "--table", GREEN, "--service", "green"], 2, "Either --feed or --table."),
+        (["2024-01", "--catalog", "nyctaxi", "--service", "green"], 2, "There is no feed 'green' in nyctaxi; there is trips."),
         (["2024-01", "--catalog", "nyctaxi", "--table", GREEN], 2, "is of the catalog tlc, not of nyctaxi."),
         (["2016-01", "--catalog", "nyctaxi"], 1, "2016-01 isn't stored in nyctaxi_silver.trips_enriched."),
         (["2024-01", "--json", "--csv"], 2, "Either --json or --csv."),

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from taxi_assets.months import Month
-from taxi_assets.vocabulary import Service
+from taxi_assets.calendars import Month
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.full.processes import wait_for
 from taxi_assets_tests.scenario import in_file_columns, trips
 from taxi_assets_tests.test_readme import README

@@ -21,7 +21,7 @@ from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
 from taxi_assets.settings import Settings
 from taxi_assets.tlc import partitions as tlc
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 pytestmark = pytest.mark.fast
 
@@ -71,7 +71,7 @@ def test_an_asset_has_all_that_the_ui_shows_of_it(key: dg.AssetKey) -> None:
     assert asset.tags["catalog"] == catalog
     assert asset.tags["layer"] == layer
     services = OF_SOME.get("/".join(key.path)) or [s for s in SERVICES if key.path[1].startswith(f"{s}_trips")]
-    assert asset.tags.get("service") == (".".join(services) or None)
+    assert asset.tags.get("feed") == (".".join(services) or None)
     assert asset.code_version
     assert asset.metadata["dagster/table_name"] == ".".join(key.path)
     assert "One row per" in (asset.description or "")

@@ -22,15 +22,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from taxi_assets.calendars import Month
+from taxi_assets.deliveries.landed import find_files
 from taxi_assets.errors import UsageError
-from taxi_assets.fetch import Fetched, Server, Wanted, fetch, files
-from taxi_assets.fetch.download import LONGEST_WAIT
 from taxi_assets.landing import Landing
-from taxi_assets.months import Month
 from taxi_assets.sample import write_month
 from taxi_assets.sample.files import NOTE as SAMPLES
-from taxi_assets.tlc.trip_files import find_trip_file, find_zone_lookup
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc import TLC
+from taxi_assets.tlc.fetch import Fetched, Server, Wanted, fetch, files
+from taxi_assets.tlc.fetch.download import LONGEST_WAIT
+from taxi_assets.tlc.vocabulary import Service
+from taxi_assets.tlc.zone_lookup import find_zone_lookup
 from taxi_assets_tests.misbehaving_server import (
     Behaviour,
     Exchange,
@@ -166,7 +168,7 @@ def test_a_file_is_fetched_under_the_name_that_landing_is_read_by(landing: Landi
     outcome = fetch_one(landing, server)
     assert (outcome.state, outcome.size, outcome.says) == ("fetched", len(WHOLE), "")
     assert standing(landing) == WHOLE
-    assert find_trip_file(landing, Service.YELLOW, MONTH).file.path == "yellow_tripdata_2024-01.parquet"
+    assert find_files(TLC, landing, (Service.YELLOW, MONTH))[0].file.path == "yellow_tripdata_2024-01.parquet"
     assert left_over(landing) == []
 
 

@@ -15,9 +15,9 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets.sample import FAULTS_OF, Planted, files, services_of, write_month
-from taxi_assets.vocabulary import FOR_HIRE, Service
+from taxi_assets.tlc.vocabulary import FOR_HIRE, Service
 
 pytestmark = pytest.mark.fast
 

@@ -22,16 +22,17 @@ pytestmark = pytest.mark.fast
 
 PACKAGE = "taxi_assets"
 ROOT = Path(taxi_assets.__file__).parent
-MECHANISMS = ("contracts", "engines", "lake")
+MECHANISMS = ("alerts", "contracts", "deliveries", "engines", "lake")
 LAYERS = ("bronze", "silver", "gold")
 ABOVE_CATALOGS = ("catalogs", "jobs", "definitions", "backfill", "settings", "cli")
-OF_ALL_LAYERS = tuple(f"tlc.{name}" for name in ("assets", "checks", "status", "sensor", "catalog"))
+OF_ALL_LAYERS = ("tlc.checks", "tlc.catalog", "tlc.fetch")
+TABLES_OF_TLC = tuple(f"tlc.{layer}" for layer in LAYERS)
 LONGEST_TABLE_FILE = 230
 
 MODULES = sorted(ROOT.rglob("*.py"))
 TABLE_FILES = [path for layer in LAYERS for path in sorted((ROOT / "tlc" / layer).glob("*.py"))]
 
-ABOUT_TAXIS = re.compile(r"(?<![a-z])(fare|taxi(?!_assets|(?-i:_[A-Z]))|trip|borough|tlc)s?(?![a-z])", re.IGNORECASE)
+ABOUT_TAXIS = re.compile(r"(?<![a-z])(fare|taxi(?![_-]assets|(?-i:_[A-Z]))|trip|borough|tlc)s?(?![a-z])", re.IGNORECASE)
 
 
 def where(path: Path) -> str:
@@ -80,7 +81,7 @@ def test_there_is_something_to_look_at() -> None:
 
 @pytest.mark.parametrize("folder", MECHANISMS)
 def test_mechanisms_import_nothing_of_a_catalog(folder: str) -> None:
-    of_catalogs = [f"{PACKAGE}.{name}" for name in ("tlc", "nyctaxi", "transport", "vocabulary", "months")]
+    of_catalogs = [f"{PACKAGE}.{name}" for name in ("tlc", "nyctaxi", "transport")]
 
     assert [found for path in below(folder) for found in importing(path, *of_catalogs)] == []
 
@@ -123,11 +124,12 @@ def test_words_that_only_look_like_them_are_not(text: str) -> None:
         ("tlc/bronze", ("tlc.silver", "tlc.gold", *OF_ALL_LAYERS)),
         ("tlc/silver", ("tlc.gold", *OF_ALL_LAYERS)),
         ("tlc/gold", OF_ALL_LAYERS),
-        ("tlc", ("fetch", "nyctaxi", "transport", *ABOVE_CATALOGS)),
-        ("nyctaxi", ("fetch", "tlc", "transport", *ABOVE_CATALOGS)),
-        ("alerts", ("definitions", "jobs", "cli", "fetch")),
-        ("sample", ("tlc", "lake", "engines", "fetch", "definitions", "cli")),
-        ("fetch", ("lake", "tlc.bronze", "tlc.silver", "tlc.gold", *ABOVE_CATALOGS)),
+        ("tlc", ("nyctaxi", "transport", *ABOVE_CATALOGS)),
+        ("nyctaxi", ("tlc", "transport", *ABOVE_CATALOGS)),
+        ("deliveries", ("alerts", *ABOVE_CATALOGS)),
+        ("alerts", ("definitions", "jobs", "cli")),
+        ("sample", (*TABLES_OF_TLC, "lake", "engines", "tlc.fetch", "definitions", "cli")),
+        ("tlc/fetch", ("lake", *TABLES_OF_TLC, *ABOVE_CATALOGS)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -152,9 +154,9 @@ def test_which_catalog_it_is_is_known_in_its_own_folder_alone(catalog: str) -> N
     assert {where(path) for path in others for _, name in imports(path) if name in whole} == {"catalogs.py"}
 
 
-def test_vocabulary_months_and_errors_build_on_nothing_but_errors() -> None:
-    for name in ("vocabulary", "months", "errors"):
-        allowed = {"", f"{PACKAGE}.errors"}
+def test_vocabulary_calendars_and_errors_build_on_nothing_else() -> None:
+    for name in ("tlc/vocabulary", "calendars", "errors"):
+        allowed = {"", f"{PACKAGE}.errors", f"{PACKAGE}.calendars"}
         ours = {module for _, module in imports(ROOT / f"{name}.py") if module.startswith(PACKAGE)}
         assert {module for module in ours if not module.startswith(tuple(allowed - {""}))} == set(), name
 

@@ -13,7 +13,7 @@ from taxi_assets.jobs import MAINTENANCE
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.tlc.silver.green_trips import GreenTrips
 from taxi_assets.tlc.silver.yellow_trips import YellowTrips
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import Workspace, trips
 
 pytestmark = pytest.mark.full

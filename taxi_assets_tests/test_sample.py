@@ -16,14 +16,14 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+from taxi_assets.calendars import Month
 from taxi_assets.errors import UsageError
-from taxi_assets.months import Month
 from taxi_assets.sample import FAULTS, FAULTS_OF, NOTE, Planted, files, read_planted, write_month
 from taxi_assets.sample.dice import Dice, splitmix64
 from taxi_assets.sample.faults import counts_of, rows_breaking
 from taxi_assets.sample.trips import Trips
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.vocabulary import METERED, Service
+from taxi_assets.tlc.vocabulary import METERED, Service
 
 pytestmark = pytest.mark.fast
 

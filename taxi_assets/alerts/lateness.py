@@ -1,99 +1,71 @@
-"""Months that are late: those after a service's newest, by TLC's usual lag, that aren't stored, and aren't blocked.
-
-Which of them are told of, and when, is decided in plan.py; that a load is going on is found out in loads.py.
-"""
+"""Which tables lack what by now, of all catalogs, and what keeps a table from being stored."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import date
-from itertools import takewhile
 
-from taxi_assets.lake.metadata import asset_key
-from taxi_assets.months import Month
-from taxi_assets.tlc.assets import ASSETS
-from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.tlc.status import is_awaited
-from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
-from taxi_assets.vocabulary import Service
+from taxi_assets.alerts.loads import Loads
+from taxi_assets.calendars import Period
+from taxi_assets.catalogs import all_catalogs
+from taxi_assets.deliveries.landed import Delivery
+from taxi_assets.deliveries.lateness import Late, late_in
+from taxi_assets.deliveries.status import InLanding
 
-
-@dataclass(frozen=True, slots=True)
-class Late:
-    """A service's months that should be stored by now, in their order, and those of which a file has landed."""
-
-    service: Service
-    months: Sequence[Month]
-    landed: Collection[Month] = ()
-
-    def without(self, others: Collection[ServiceMonth]) -> Late:
-        """Return it without some months."""
-        months = [month for month in self.months if (self.service, month) not in others]
-        return Late(self.service, months, [month for month in self.landed if month in months])
+InTable = tuple[str, Period]
+"""A table that a feed's periods are waited for in, and a period."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """The months that are late; what is `stored` is there, and what is `blocked` isn't waited for.
+    """What is late; what is `stored` is there, and what is `blocked` isn't waited for.
 
-    Of the services that are `loading`, more months are being stored, or are about to be.
+    Of the tables that are `loading`, more periods are being stored, or are about to be.
     """
 
     late: Sequence[Late]
-    stored: Collection[ServiceMonth]
-    blocked: Collection[ServiceMonth]
-    loading: Collection[Service] = ()
+    stored: Collection[InTable]
+    blocked: Collection[InTable]
+    loading: Collection[str] = ()
 
-    def newest(self) -> dict[Service, Month]:
-        """Return the newest month that is stored of each service."""
-        newest: dict[Service, Month] = {}
-        for service, month in self.stored:
-            newest[service] = max(month, newest.get(service, month))
+    def and_of(self, found: InLanding, stored: Collection[Delivery], loads: Loads) -> Lateness:
+        """Return it with what is late of one more catalog."""
+        catalog = found.catalog
+        table = {feed: tables.silver.stored_as().key for feed, tables in catalog.load().feeds.items()}
+        late = late_in(catalog, stored, found.landed, found.blocked, catalog.calendar.now())
+        return Lateness(
+            [*self.late, *late],
+            {*self.stored, *((table[feed], period) for feed, period in stored)},
+            {*self.blocked, *((table[feed], period) for feed, period in found.blocked)},
+            {*self.loading, *loads.going_on(found, stored)},
+        )
+
+    def newest(self) -> dict[str, Period]:
+        """Return the newest period that is stored in each table."""
+        newest: dict[str, Period] = {}
+        for table, period in self.stored:
+            newest[table] = max(period, newest.get(table, period))
         return newest
 
 
-def lateness(
-    stored: Collection[ServiceMonth],
-    landed: TripFiles,
-    blocked: Collection[ServiceMonth],
-    today: date,
-    loading: Collection[Service] = (),
-) -> Lateness:
-    """Find the months after each service's newest stored one that are late; a service that stores nothing has none."""
-    late = []
-    found = Lateness((), stored, blocked, loading)
-    for service, month in sorted(found.newest().items()):
-        due = takewhile(lambda one: not is_awaited(one, today), _after(month))
-        months = [one for one in due if (service, one) not in blocked]
-        if months:
-            late.append(Late(service, months, [one for one in months if (service, one) in landed.by_month]))
-    return Lateness(late, stored, blocked, loading)
+def tables_kept(name: str) -> set[str]:
+    """Return the tables whose periods a failure keeps from being stored: of a table, a `table:check`, or a job.
 
-
-def _after(month: Month) -> Iterator[Month]:
-    while True:
-        month = month.next()
-        yield month
-
-
-def table_of(service: Service) -> str:
-    """Return the table that a service's months are waited for in."""
-    return "/".join(asset_key(SILVER_TRIPS[service]).path)
-
-
-def services_kept(name: str) -> set[Service]:
-    """Return the services whose months a failure keeps from being stored: of a table, a `table:check`, or a job.
-
-    What all services share keeps all of them, but for gold, which is made of what is stored.
+    What all feeds of a catalog share keeps all of them, but for gold, which is made of what is stored.
     """
-    table, _, _ = name.partition(":")
-    if "/" not in table:
-        return set(Service)
-    for asset in ASSETS:
-        for key, tags in asset.tags_by_key.items():
-            if "/".join(key.path) == table:
-                own = tags.get("service")
-                shared = set() if tags["layer"] == "gold" else set(Service)
-                return {Service(service) for service in own.split(".")} if own else shared
-    return set()
+    failed, _, _ = name.partition(":")
+    for catalog in all_catalogs():
+        contents = catalog.load()
+        silver = {feed: tables.silver.stored_as().key for feed, tables in contents.feeds.items()}
+        if failed in catalog.jobs:
+            return {silver[feed] for feed in catalog.jobs[failed]}
+        for asset in contents.tables:
+            for key, tags in asset.tags_by_key.items():
+                if "/".join(key.path) == failed:
+                    feeds = contents.feeds_of(key)
+                    shared_gold = tags["layer"] == "gold" and len(feeds) == len(silver)
+                    return set() if shared_gold else {silver[feed] for feed in feeds}
+    if "/" in failed:
+        return set()
+    # A job of what was picked in the UI: which it was to store isn't known, so none is told of as late.
+    return {tables.silver.stored_as().key for one in all_catalogs() for tables in one.load().feeds.values()}

@@ -1,7 +1,7 @@
-"""Loads that are going on: services of which more months are being stored, or are about to be.
+"""Loads that are going on: tables of which more periods are being stored, or are about to be.
 
 A load is runs that are to end, and whatever is still to request runs: a backfill, a command, or the sensor of landing,
-which requests a few months a tick.
+which requests a few periods a tick.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from dagster._core.execution.backfill import BULK_ACTION_TERMINAL_STATUSES, Bulk
 from dagster._core.scheduler.instigation import InstigatorStatus, SensorInstigatorData
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
-from taxi_assets.catalogs import CATALOGS
+from taxi_assets.catalog import FEEDS, Catalog
+from taxi_assets.catalogs import all_catalogs
+from taxi_assets.deliveries.landed import Delivery, identity
+from taxi_assets.deliveries.plan import load
+from taxi_assets.deliveries.status import InLanding
 from taxi_assets.instance import BATCH, is_still_requesting
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.partitions import MONTHS
-from taxi_assets.tlc.sensor import load, tlc_landing
-from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
-from taxi_assets.vocabulary import Service
 
 _NEWEST: Final = 100
 """So many runs are looked at for the commands that requested them: of one that is still at it there is a new one."""
+_FORMER_FEEDS: Final = "services"
+"""What the tag `FEEDS` of a run was called before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """The loads at one moment: their services, and which files the sensor has dealt with; None while it is off.
+    """The loads at one moment: their tables, and by catalog which files its sensor has dealt with, if that is on.
 
     To be asked for before it is looked what is stored: what ends in between then counts as going on.
     """
 
-    services: Collection[Service]
-    seen: Mapping[ServiceMonth, str] | None
+    tables: Collection[str]
+    seen: Mapping[str, Mapping[Delivery, str]]
 
     @classmethod
     def of(cls, instance: dg.DagsterInstance) -> Loads:
@@ -46,49 +46,54 @@ class Loads:
         requested = [run for run in instance.get_runs(limit=_NEWEST) if BATCH in run.tags]
         requesting = {batch for batch in {run.tags[BATCH] for run in requested} if is_still_requesting(batch)}
         statuses = [status for status in BulkActionStatus if status not in BULK_ACTION_TERMINAL_STATUSES]
-        services: set[Service] = set()
+        tables: set[str] = set()
         for run in (*unfinished, *(run for run in requested if run.tags[BATCH] in requesting)):
-            services |= _services(run.job_name, run.tags.get("services"), run.asset_selection)
+            named = run.tags.get(FEEDS) or run.tags.get(_FORMER_FEEDS)
+            tables |= _tables(run.job_name, named, run.asset_selection)
         for backfill in instance.get_backfills(BulkActionsFilter(statuses=statuses)):
-            services |= _services(backfill.job_name or "", None, backfill.asset_selection)
-        return cls(services, _seen(instance))
+            tables |= _tables(backfill.job_name or "", None, backfill.asset_selection)
+        return cls(tables, _seen(instance))
 
-    def going_on(
-        self, landed: TripFiles, stored: Collection[ServiceMonth], blocked: Collection[ServiceMonth]
-    ) -> set[Service]:
-        """Return the services whose load goes on, given what stands in landing, and in the lake."""
+    def going_on(self, found: InLanding, stored: Collection[Delivery]) -> set[str]:
+        """Return the tables of a catalog whose load goes on, given what stands in landing, and what is stored."""
+        catalog, seen = found.catalog, self.seen.get(found.catalog.name)
+        silver = {feed: tables.silver.stored_as().key for feed, tables in catalog.load().feeds.items()}
         waiting = {
-            service
-            for (service, month), files in landed.by_month.items()
-            if self.seen is not None
-            and (service, month) not in stored
-            and (service, month) not in blocked
-            and len(files) == 1
-            and self.seen.get((service, month)) != files[0].file.version
-            and MONTHS.has_partition_key(str(month))
+            delivery[0]
+            for delivery, files in found.landed.files.items()
+            if seen is not None
+            and delivery not in stored
+            and delivery not in found.blocked
+            and (len(files) == 1 or catalog.feed(delivery[0]).periods_in is not None)
+            and seen.get(delivery) != identity(files)
+            and catalog.calendar.has(delivery[1])
         }
-        return {*self.services, *waiting}
+        return {table for feed, table in silver.items() if table in self.tables or feed in waiting}
 
 
-def _services(job: str, named: str | None, selected: Collection[dg.AssetKey] | None) -> set[Service]:
-    """Return the services whose trips a run stores: by its tag, by the assets that it is for, or by its job."""
-    if named:
-        return {service for service in Service if service in named.split(",")}
-    keys = selected or [
-        key for catalog in CATALOGS for name, (_, keys) in catalog.load().jobs.items() if name == job for key in keys
-    ]
-    return {
-        service
-        for service in Service
-        if asset_key(BRONZE_TRIPS[service]) in keys or asset_key(SILVER_TRIPS[service]) in keys
-    }
+def _tables(job: str, named: str | None, selected: Collection[dg.AssetKey] | None) -> set[str]:
+    """Return the tables that a run's feeds are waited for in: by the assets that it is for, its tag, or its job."""
+    tables = set()
+    for catalog in all_catalogs():
+        contents = catalog.load()
+        for feed, of_feed in contents.feeds.items():
+            keys = {asset_key(of_feed.bronze), asset_key(of_feed.silver)}
+            if selected:
+                is_for = not keys.isdisjoint(selected)
+            else:
+                is_for = feed in catalog.jobs.get(job, ()) and (not named or feed in named.split(","))
+            if is_for:
+                tables.add(of_feed.silver.stored_as().key)
+    return tables
 
 
-def _seen(instance: dg.DagsterInstance) -> dict[ServiceMonth, str] | None:
+def _seen(instance: dg.DagsterInstance) -> dict[str, dict[Delivery, str]]:
+    sensors: dict[str, Catalog] = {catalog.sensor: catalog for catalog in all_catalogs()}
+    seen = {}
     # An instance that isn't to last keeps no sensors, and can't be asked for them.
     for state in instance.all_instigator_state() if instance.schedule_storage else ():
-        data = state.instigator_data
+        data, catalog = state.instigator_data, sensors.get(state.instigator_name)
         is_on = state.status is not InstigatorStatus.STOPPED
-        if state.instigator_name == tlc_landing.name and is_on and isinstance(data, SensorInstigatorData):
-            return {service_month: known.identity for service_month, known in load(data.cursor).items()}
-    return None
+        if catalog is not None and is_on and isinstance(data, SensorInstigatorData):
+            seen[catalog.name] = {one: known.identity for one, known in load(catalog, data.cursor).items()}
+    return seen

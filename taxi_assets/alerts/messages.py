@@ -9,6 +9,7 @@ from typing import Final, Literal
 from taxi_assets.alerts.facts import Severity
 from taxi_assets.alerts.notices import Kind, Notice, Subject
 from taxi_assets.alerts.texts import LONGEST_PATH, LONGEST_VALUE, for_months, month_of, quoted, span_of, spec_of_any
+from taxi_assets.catalogs import all_catalogs
 
 FEW: Final = 5
 """So many notices are told in full in one message; more are a digest."""
@@ -53,18 +54,18 @@ def _title(notices: Sequence[Notice]) -> str:
 _COUNTED: Final = {
     Kind.RUN: "failed runs",
     Kind.CHECK: "failed checks",
-    Kind.LATE: "late months",
+    Kind.LATE: "late deliveries",
     Kind.FILE: "files not read",
     Kind.TICK: "failed sensors",
 }
 
 
 def _count(subject: Subject) -> int:
-    return len(subject.months) if subject.kind is Kind.LATE else 1
+    return len(subject.periods) if subject.kind is Kind.LATE else 1
 
 
 def _state(subject: Subject) -> tuple[str, str]:
-    """Return what a subject is about, for which months, and what is the matter."""
+    """Return what a subject is about, for which periods, and what is the matter."""
     names = subject.names
     what = ", ".join(names) if len(names) <= _MOST_NAMED else f"{names[0]} and {len(names) - 1} more"
     matter = {
@@ -101,8 +102,12 @@ def _digest(notices: Sequence[Notice], ui: str) -> str:
     if notices[0].well:
         return "\n".join(lines)
     look = "taxi-assets checks MONTH shows all checks of a month"
-    if any(name.startswith("tlc_") for notice in notices for name in notice.subject.names):
-        look += "; taxi-assets status shows what has become of TLC's months"
+    names = [name for notice in notices for name in notice.subject.names]
+    first, *_ = all_catalogs()
+    for catalog in all_catalogs():
+        if any(name.startswith(f"{catalog.name}_") for name in names):
+            status = "taxi-assets status" if catalog is first else f"taxi-assets status --catalog {catalog.name}"
+            look += f"; {status} shows what has become of each {catalog.calendar.kind.word}"
     return "\n".join([*lines, f"More: {look}."])
 
 

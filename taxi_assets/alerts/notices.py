@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from taxi_assets.alerts.facts import Batch, Severity
-from taxi_assets.months import Month, parse_months
+from taxi_assets.calendars import Period, parse_periods
 
 
 class Kind(StrEnum):
-    """What a notice is about: a check, a run, late months, a file's name, or a tick of a sensor or a schedule."""
+    """What a notice is about: a check, a run, late periods, a file's name, or a tick of a sensor or a schedule."""
 
     CHECK = "check"
     RUN = "run"
@@ -63,9 +63,9 @@ class Subject(NamedTuple):
         return {table.partition("/")[0] for table in tables if "/" in table}
 
     @property
-    def months(self) -> list[Month]:
-        """The months that are late."""
-        return parse_months([self.month])
+    def periods(self) -> list[Period]:
+        """The periods that are late."""
+        return parse_periods([self.month])
 
 
 @dataclass(frozen=True, slots=True)

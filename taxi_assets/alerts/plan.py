@@ -15,18 +15,17 @@ import dagster as dg
 
 from taxi_assets.alerts import wording
 from taxi_assets.alerts.facts import Batch, RunFact, Severity, TickFact
-from taxi_assets.alerts.lateness import Lateness, services_kept, table_of
+from taxi_assets.alerts.lateness import InTable, Lateness, tables_kept
 from taxi_assets.alerts.messages import FEW
 from taxi_assets.alerts.notices import Kind, Notice, Subject, Told
 from taxi_assets.alerts.routes import Route
+from taxi_assets.calendars import Period, parse_periods
 from taxi_assets.errors import UsageError
-from taxi_assets.months import Month
-from taxi_assets.tlc.trip_files import ServiceMonth
 
 LONGEST_WAIT: Final = 15 * 60.0
 """Seconds after which what belongs to a backfill is told, though more of its runs are to end."""
 QUIET: Final = 15 * 60.0
-"""Seconds without another month of a service after which what it lacks is late: it may be loaded, by whatever means."""
+"""Seconds without another period of a table after which what it lacks is late: it may be loaded, by whatever means."""
 LOOK_BACK: Final = 1_000
 """So many places of the event log are read again: on Postgres an event may appear after one of a later place."""
 
@@ -35,21 +34,22 @@ LOOK_BACK: Final = 1_000
 class Facts:
     """What has happened since the last look. `lateness` is how it is now; None: it isn't known.
 
-    `unread` are the paths of files in landing whose names nearly are months'; None: they aren't known.
+    `unread` are the paths of files in landing whose names are nearly read, each with a name that is; None: they aren't
+    known.
     """
 
     now: float
     runs: Sequence[RunFact] = ()
     ticks: Sequence[TickFact] = ()
     lateness: Lateness | None = None
-    unread: Collection[str] | None = None
+    unread: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """What is known: how far the event log was read, what is open, and what each route is still to be sent.
 
-    `newest` is the newest month stored of each service, and since when it is; None before the first look at them.
+    `newest` is the newest period stored in each table, and since when it is; None before the first look at them.
     """
 
     start: int
@@ -158,7 +158,7 @@ def load(cursor: str) -> State:
         ticks=known["ticks"],
         open={one: Severity(parts[-1]) for parts in known["open"] for one in Subject.load(parts[:-1]).apart()},
         pending={name: tuple(map(Notice.load, notices)) for name, notices in known["pending"].items()},
-        newest=newest and {service: (month, since) for service, (month, since) in newest.items()},
+        newest=newest and {table: (period, since) for table, (period, since) in newest.items()},
     )
 
 
@@ -220,39 +220,38 @@ def _tell_of_run(told: _Told, run: RunFact, ui: str) -> None:
             told.failed(fresh, Severity.ERROR, wording.of_run(run, ui, [one.what for one in fresh]), run.batch)
 
 
-def _tell_of_names(told: _Told, unread: Collection[str]) -> None:
-    for path in sorted(unread):
-        told.failed([Subject(Kind.FILE, path, "", "")], Severity.WARNING, wording.of_unread(path))
+def _tell_of_names(told: _Told, unread: Mapping[str, str]) -> None:
+    for path, example in sorted(unread.items()):
+        told.failed([Subject(Kind.FILE, path, "", "")], Severity.WARNING, wording.of_unread(path, example))
     for subject in [one for one in told.open if one.kind is Kind.FILE and one.what not in unread]:
         told.well([subject], wording.gone_or_renamed(subject.what))
 
 
-def _kept(is_open: Collection[Subject], runs: Iterable[RunFact]) -> set[ServiceMonth]:
+def _kept(is_open: Collection[Subject], runs: Iterable[RunFact]) -> set[InTable]:
     """Return what isn't stored because something failed that is told of, or that Dagster does once more."""
     kept = {(name, one.month) for one in is_open if one.kind is Kind.RUN for name in one.names}
-    # A table that services share has failing checks for the sake of those that are stored.
-    kept |= {(one.what, one.month) for one in is_open if one.kind is Kind.CHECK and len(services_kept(one.what)) == 1}
+    # A table that feeds share has failing checks for the sake of those that are stored.
+    kept |= {(one.what, one.month) for one in is_open if one.kind is Kind.CHECK and len(tables_kept(one.what)) == 1}
     kept |= {(name, run.month) for run in runs if run.will_retry for name in run.failed}
-    return {(service, month) for name, text in kept for month in _months(text) for service in services_kept(name)}
+    return {(table, period) for name, text in kept for period in _periods(text) for table in tables_kept(name)}
 
 
-def _months(text: str) -> list[Month]:
+def _periods(text: str) -> list[Period]:
     try:
-        return [Month.parse(text)]
+        return parse_periods([text])
     except UsageError:
-        # A run of something else than a month, or of none.
+        # A run of something else than a period, or of none.
         return []
 
 
-def _without_late(told: _Told, notices: tuple[Notice, ...], kept: Collection[ServiceMonth]) -> tuple[Notice, ...]:
-    """Take back what is still to be told of months as late, if by now it is known why they aren't stored."""
-    kept_in = {(table_of(service), month) for service, month in kept}
+def _without_late(told: _Told, notices: tuple[Notice, ...], kept: Collection[InTable]) -> tuple[Notice, ...]:
+    """Take back what is still to be told of periods as late, if by now it is known why they aren't stored."""
     gone = [
         notice
         for notice in notices
         if notice.subject.kind is Kind.LATE
         and not notice.well
-        and any((notice.subject.what, month) in kept_in for month in notice.subject.months)
+        and any((notice.subject.what, period) in kept for period in notice.subject.periods)
     ]
     for notice in gone:
         told.open.pop(notice.subject, None)
@@ -263,33 +262,31 @@ def _newest(
     lateness: Lateness, before: Mapping[str, tuple[str, float]] | None, now: float
 ) -> dict[str, tuple[str, float]]:
     newest = {}
-    for service, month in lateness.newest().items():
+    for table, period in lateness.newest().items():
         # Before the first look nobody knows; nothing has happened for as long as is told of.
-        month_before, since = (before or {}).get(service, ("", now))
-        same = month_before == str(month)
-        newest[str(service)] = (str(month), now - QUIET if before is None else since if same else now)
+        period_before, since = (before or {}).get(table, ("", now))
+        same = period_before == str(period)
+        newest[table] = (str(period), now - QUIET if before is None else since if same else now)
     return newest
 
 
 def _tell_of_lateness(
-    told: _Told, lateness: Lateness, kept: Collection[ServiceMonth], newest: Mapping[str, tuple[str, float]]
+    told: _Told, lateness: Lateness, kept: Collection[InTable], newest: Mapping[str, tuple[str, float]]
 ) -> None:
-    stored = {(table_of(service), month) for service, month in lateness.stored}
-    blocked = {(table_of(service), month) for service, month in lateness.blocked}
     for subject in [one for one in told.open if one.kind is Kind.LATE]:
-        left = {(subject.what, month) for month in subject.months} - blocked
+        left = {(subject.what, period) for period in subject.periods}.difference(lateness.blocked)
         if not left:
             # None is there, and nobody waits for one any more: neither late nor well.
             told.open.pop(subject)
-        elif left <= stored:
+        elif left.issubset(lateness.stored):
             told.well([subject], wording.has_come(subject))
-    for late in (one.without(kept) for one in lateness.late if one.service not in lateness.loading):
-        table = table_of(late.service)
-        _, since = newest[late.service]
-        if not late.months or since + QUIET > told.now:
+    for one in lateness.late:
+        late = one.without([period for table, period in kept if table == one.table])
+        _, since = newest[late.table]
+        if late.table in lateness.loading or not late.periods or since + QUIET > told.now:
             continue
-        first, last = late.months[0], late.months[-1]
+        first, last = late.periods[0], late.periods[-1]
         # Those behind what is told of aren't told until it is there.
-        if not any(one.kind is Kind.LATE and one.what == table and one.months[-1] >= first for one in told.open):
+        if not any(one.kind is Kind.LATE and one.what == late.table and one.periods[-1] >= first for one in told.open):
             span = str(first) if first == last else f"{first}:{last}"
-            told.failed([Subject(Kind.LATE, table, span, "")], Severity.WARNING, wording.of_late(late))
+            told.failed([Subject(Kind.LATE, late.table, span, "")], Severity.WARNING, wording.of_late(late))

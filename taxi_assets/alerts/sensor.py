@@ -7,22 +7,21 @@ It is stored when the tick ends: should the process die before, what was sent is
 
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Final
 
 import dagster as dg
 
 from taxi_assets.alerts.facts import MOST_RUNS_A_LOOK, ended_runs, ended_ticks, going_on, last_place
-from taxi_assets.alerts.lateness import lateness
+from taxi_assets.alerts.lateness import Lateness
 from taxi_assets.alerts.loads import Loads
 from taxi_assets.alerts.messages import messages_of
 from taxi_assets.alerts.plan import Facts, State, dump, load, plan
 from taxi_assets.alerts.routes import Alerts, refuse_unknown_groups
-from taxi_assets.catalogs import groups
+from taxi_assets.catalogs import all_catalogs, groups
+from taxi_assets.deliveries.status import InLanding, stored_deliveries
 from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.lake.lake import Lake
 from taxi_assets.landing import Landing
-from taxi_assets.tlc.status import InLanding, stored_months
 
 NO_ROUTE: Final = "No route is set, so nothing is sent: set TAXI_ALERTS__ROUTES__NAME__URL."
 
@@ -31,8 +30,8 @@ NO_ROUTE: Final = "No route is set, so nothing is sent: set TAXI_ALERTS__ROUTES_
     name="alerts",
     minimum_interval_seconds=60,
     description=(
-        "Sends alerts: of checks that failed, runs that failed, sensors that fail, months that are late and files that "
-        "aren't read, once each, and once more when it is over. Begins with what happens after it was switched on."
+        "Sends alerts: of checks that failed, runs that failed, sensors that fail, periods that are late and files "
+        "that aren't read, once each, and once more when it is over. Begins with what happens after it was switched on."
     ),
 )
 def alerts_sensor(
@@ -81,15 +80,18 @@ def _with_landing(
     context: dg.SensorEvaluationContext, landing: Landing, lake: Lake, loads: Loads, facts: Facts
 ) -> Facts:
     """Add what landing and the lake show, as far as they can be looked into."""
+    # Of runs that are still to be read some may have failed.
+    is_known = len(facts.runs) < MOST_RUNS_A_LOOK
+    lateness = Lateness([], set(), set(), set())
+    unread: dict[str, str] = {}
     try:
-        found = InLanding.of(landing, context.instance)
-        facts = replace(facts, unread=found.files.unread)
-        # Of runs that are still to be read some may have failed.
-        if len(facts.runs) < MOST_RUNS_A_LOOK:
-            stored, today = stored_months(lake), datetime.now(UTC).date()
-            loading = loads.going_on(found.files, stored, found.blocked)
-            facts = replace(facts, lateness=lateness(stored, found.files, found.blocked, today, loading))
+        for catalog in all_catalogs():
+            found = InLanding.of(catalog, landing, context.instance)
+            unread.update(dict.fromkeys(found.landed.unread, catalog.file_name))
+            if is_known:
+                lateness = lateness.and_of(found, stored_deliveries(catalog, lake), loads)
     except TaxiAssetsError as error:
         # A landing that can't be listed is no reason to keep other alerts back.
-        context.log.warning("Which months are late isn't known: %s", error)
-    return facts
+        context.log.warning("What is late isn't known: %s", error)
+        return facts
+    return replace(facts, unread=unread, lateness=lateness if is_known else None)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from taxi_assets.calendars import Period, parse_periods
 from taxi_assets.errors import UsageError
-from taxi_assets.months import Month, parse_months
 
 LONGEST_VALUE: Final = 60
 LONGEST_PATH: Final = 160
@@ -51,8 +51,8 @@ def span_of(months: Sequence[str]) -> str:
 
 def spec_of(months: Collection[str]) -> str:
     """Write months as commands take them: ranges where there are any, and no more of them than can be read."""
-    spans: list[list[Month]] = []
-    for month in parse_months(months):
+    spans: list[list[Period]] = []
+    for month in parse_periods(months):
         if spans and spans[-1][-1].next() == month:
             spans[-1].append(month)
         else:

@@ -11,12 +11,10 @@ from typing import Any, Final
 import dagster as dg
 
 from taxi_assets.alerts.facts import CheckFact, RunFact, Severity, TickFact
-from taxi_assets.alerts.lateness import Late, table_of
 from taxi_assets.alerts.notices import Subject, Told
 from taxi_assets.alerts.texts import LONGEST_PATH, LONGEST_VALUE, MONTHS, for_months, month_of, quoted, span_of, spec_of
-from taxi_assets.catalogs import CATALOGS
 from taxi_assets.commands import to_materialize
-from taxi_assets.months import Month
+from taxi_assets.deliveries.lateness import Late
 
 AFTER_A_CHECK: Final = (
     "the month is stored, and rows that the rule quarantines are in the quarantine table. If the file is wrong, land a "
@@ -24,6 +22,7 @@ AFTER_A_CHECK: Final = (
 )
 """What to do about a check that failed in a run that is green."""
 
+_BRING: Final = "see why its source brings no file, or block it"
 _MOST_EXAMPLES: Final = 3
 _MOST_CHECKS: Final = 3
 _LONGEST_CAUSE: Final = 800
@@ -117,28 +116,27 @@ def of_tick(tick: TickFact, ui: str) -> Told:
 
 
 def of_late(late: Late) -> Told:
-    """Say which months are missing, and how to come by them."""
-    months = [str(month) for month in late.months]
-    count = f"{len(months)} months, " if len(months) > 1 else ""
-    says = "TLC publishes a month about two months after it."
+    """Say what is missing, and how to come by it."""
+    periods = [str(period) for period in late.periods]
+    count = f"{len(periods)} {late.periods[0].word}s, " if len(periods) > 1 else ""
+    comes = f": {late.feed.comes}." if late.feed.comes else "."
     do = []
     if late.landed:
-        landed = [str(month) for month in late.landed]
-        (command,) = to_materialize(spec_of(landed), [table_of(late.service)])
-        stand = "its file stands" if len(months) == 1 else f"files of {len(landed)} stand"
+        landed = [str(period) for period in late.landed]
+        (command,) = to_materialize(spec_of(landed), [late.table])
+        stand = "its file stands" if len(periods) == 1 else f"files of {len(landed)} stand"
         do.append(f"{stand} in landing: {command}")
-    absent = [month for month in months if Month.parse(month) not in late.landed]
+    absent = [str(period) for period in late.periods if period not in late.landed]
     if absent:
-        do.append(f"taxi-assets fetch {late.service} {spec_of(absent)}; if it says 'not published', TLC is late")
-    lacks = f"{table_of(late.service)} lacks {count}{span_of(months)}, which should be stored by now"
-    text = f"WARNING: {lacks}: {says}\nWhat to do: {'. '.join(do)}"
-    return Told(f"It should be stored by now: {says}", text, ". ".join(do))
+        do.append((late.feed.how_to_get or _BRING).format(periods=spec_of(absent)))
+    text = f"WARNING: {late.table} lacks {count}{span_of(periods)}, which should be stored by now{comes}"
+    return Told(f"It should be stored by now{comes}", f"{text}\nWhat to do: {'. '.join(do)}", ". ".join(do))
 
 
-def of_unread(path: str) -> Told:
+def of_unread(path: str, example: str) -> Told:
     """Say that a file's name is nearly one that is read, and what to call it."""
-    says = "Its name is nearly a month's file's, or its service is unknown: it is never read."
-    do = f"rename it, if it is a month's, as in {CATALOGS[0].file_name}; or else move it away"
+    says = "Its name is nearly one that is read, or what it is of is unknown: it is never read."
+    do = f"rename it, if it is to be read, as in {example}; or else move it away"
     return Told(says, f"WARNING: {quoted(path, LONGEST_PATH)} stands in landing. {says}\nWhat to do: {do}", do)
 
 
@@ -154,9 +152,9 @@ def holds_again(check: CheckFact) -> str:
 
 
 def has_come(subject: Subject) -> str:
-    """Say that months which were late are stored."""
-    months = [str(month) for month in subject.months]
-    return f"{subject.what} has {'all that was late of ' if len(months) > 1 else ''}{span_of(months)}."
+    """Say that what was late is stored."""
+    periods = [str(period) for period in subject.periods]
+    return f"{subject.what} has {'all that was late of ' if len(periods) > 1 else ''}{span_of(periods)}."
 
 
 def _again(run: RunFact) -> str:

@@ -18,7 +18,7 @@ from taxi_assets.cli import (  # noqa: F401 - each declares its commands
     check,
     landing,
     metrics,
-    months,
+    periods,
     quarantine,
     tables,
     versions,

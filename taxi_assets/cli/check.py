@@ -14,6 +14,7 @@ from taxi_assets.cli.terminal import (
     INTERRUPTED,
     CatalogOfTable,
     Json,
+    PeriodName,
     app,
     at_work,
     end_at_once,
@@ -21,23 +22,21 @@ from taxi_assets.cli.terminal import (
     show_error,
 )
 from taxi_assets.errors import UsageError
-from taxi_assets.months import Month
 
 
 @app.command()
 def check(
-    month: Annotated[str, typer.Argument(help="A month: 2024-01.")],
+    period: PeriodName,
     catalog: CatalogOfTable = None,
     table: Annotated[str | None, typer.Option(help="Only this table: tlc_silver.yellow_trips.")] = None,
     json_: Json = False,
 ) -> None:
-    """Run the checks of what a month stores, and make no table anew. The run is recorded in Dagster's instance.
+    """Run the checks of what a period stores, and make no table anew. The run is recorded in Dagster's instance.
 
     The rules that judge rows aren't asked again: that is done while their table is made; `checks` shows their results.
     """
-    wanted = Month.parse(month)
     chosen = catalog_named(catalog) if catalog else None
-    from taxi_assets import month_checks
+    from taxi_assets import checking
     from taxi_assets.settings import Settings
 
     contract = table_named(table) if table else None
@@ -46,10 +45,12 @@ def check(
         if chosen and chosen.name != of:
             raise UsageError(f"{contract.stored_as().sql_name} is of the catalog {of}, not of {chosen.name}.")
         chosen = catalog_named(of)
+    chosen = chosen or CATALOGS[0]
+    wanted = chosen.calendar.period(period)
     settings = Settings.load()
     try:
         with at_work("Looking into the lake", quietly=json_) as on_step:
-            outcome, results = month_checks.run(chosen or CATALOGS[0], settings, wanted, contract, on_step)
+            outcome, results = checking.run(chosen, settings, wanted, contract, on_step)
     except KeyboardInterrupt:
         end_at_once("Interrupted. No table was changed; run the checks again.", INTERRUPTED)
     show(

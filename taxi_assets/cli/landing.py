@@ -10,14 +10,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxi_assets.catalogs import CATALOGS, catalog_named, require_services
-from taxi_assets.cli.terminal import DONE, FAILED, CatalogName, Json, Months, app, at_work, err, out, say, show_json
+from taxi_assets.calendars import parse_months
+from taxi_assets.catalogs import CATALOGS, catalog_named
+from taxi_assets.cli.terminal import (
+    DONE,
+    FAILED,
+    CatalogName,
+    FeedNames,
+    Json,
+    Periods,
+    app,
+    at_work,
+    err,
+    out,
+    say,
+    show_json,
+)
 from taxi_assets.errors import InterruptedByUserError, UsageError
-from taxi_assets.months import parse_months
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 if TYPE_CHECKING:
-    from taxi_assets.fetch import Fetched, Wanted
+    from taxi_assets.tlc.fetch import Fetched, Wanted
 
 _ZONES = "zones"
 _STATE_STYLES = {"fetched": "green", "unchanged": "dim", "not published": "yellow", "failed": "red"}
@@ -25,12 +38,10 @@ _STATE_STYLES = {"fetched": "green", "unchanged": "dim", "not published": "yello
 
 @app.command()
 def sample(
-    months: Months,
+    periods: Periods,
     catalog: CatalogName = CATALOGS[0].name,
-    service: Annotated[
-        list[Service] | None, typer.Option(help="Only this service; can be repeated. Otherwise all of that month.")
-    ] = None,
-    rows: Annotated[int, typer.Option(min=1, max=20_000_000, help="Rows a month and service.")] = 50_000,
+    feed: FeedNames = None,
+    rows: Annotated[int, typer.Option(min=1, max=20_000_000, help="Rows a period and feed.")] = 50_000,
     seed: Annotated[int, typer.Option(help="Another number, other trips.")] = 0,
     clean: Annotated[bool, typer.Option("--clean", help="Plant only faults that no check warns of.")] = False,
     landing: Annotated[Path | None, typer.Option(help="Folder to write to, instead of the setting's landing.")] = None,
@@ -40,18 +51,17 @@ def sample(
     Those of the catalog nyctaxi are one file of all months, in the layout of Databricks' sample.
     """
     chosen = catalog_named(catalog)
-    if service or clean:
-        require_services(chosen, "--service and --clean are")
+    feeds = chosen.chosen(feed) if feed else []
     from taxi_assets.settings import Settings
 
-    parsed = parse_months(months)
+    parsed = chosen.calendar.parse(periods)
     folder = landing or Path(_local(Settings.load().landing_root))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder} can't be made: {error.strerror}. Name a folder: --landing FOLDER.") from error
     with at_work("Making files") as on_step:
-        for says in chosen.sample(folder, parsed, service or (), rows, seed, on_step, clean=clean):
+        for says in chosen.sample(folder, parsed, feeds, rows, seed, on_step, clean=clean):
             say(says)
 
 
@@ -67,10 +77,10 @@ def fetch(
     What breaks off is resumed by the next fetch. A month that TLC hasn't published yet is no failure.
     """
     wanted = _wanted(service, months or [])
-    from taxi_assets import fetch as fetching
-    from taxi_assets.fetch.progress import Bars
+    import taxi_assets.tlc.fetch as fetching
     from taxi_assets.places import landing_of
     from taxi_assets.settings import Settings
+    from taxi_assets.tlc.fetch.progress import Bars
 
     settings = Settings.load()
     landing, server = landing_of(settings), fetching.Server(**settings.fetch.model_dump())
@@ -103,7 +113,7 @@ def _wanted(service: str, months: Sequence[str]) -> list[Wanted]:
     if service != _ZONES and not months:
         raise UsageError(f"Which months? One, or several: taxi-assets fetch {service} 2024-01:2024-06")
     parsed = parse_months(months)
-    from taxi_assets.fetch import Wanted
+    from taxi_assets.tlc.fetch import Wanted
 
     return [Wanted.trips(Service(service), month) for month in parsed] or [Wanted.zones()]
 

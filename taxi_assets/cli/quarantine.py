@@ -7,16 +7,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from taxi_assets.catalogs import CATALOGS, catalog_named, require_services
+from taxi_assets.catalogs import CATALOGS, catalog_named
 from taxi_assets.cli.tables import table_named
-from taxi_assets.cli.terminal import CatalogOfTable, Csv, Json, app, out, refuse_both, say, show, show_json
+from taxi_assets.cli.terminal import (
+    CatalogOfTable,
+    Csv,
+    FeedNames,
+    Json,
+    PeriodName,
+    app,
+    out,
+    refuse_both,
+    say,
+    show,
+    show_json,
+)
 from taxi_assets.errors import TaxiAssetsError, UsageError, printable
-from taxi_assets.months import Month
-from taxi_assets.vocabulary import Service
 
 if TYPE_CHECKING:
     import dagster as dg
 
+    from taxi_assets.calendars import Period
+    from taxi_assets.catalog import Catalog
+    from taxi_assets.contracts import Contract
     from taxi_assets.lake.quarantine import Quarantine
 
 _SHOWN = 20
@@ -24,8 +37,8 @@ _SHOWN = 20
 
 @app.command()
 def quarantine(
-    month: Annotated[str, typer.Argument(help="A month: 2024-01.")],
-    service: Annotated[list[Service] | None, typer.Option(help="Only this service; can be repeated.")] = None,
+    period: PeriodName,
+    feed: FeedNames = None,
     table: Annotated[
         str | None, typer.Option(help="Only this table's, or this quarantine: tlc_silver.yellow_trips.")
     ] = None,
@@ -37,15 +50,16 @@ def quarantine(
     json_: Json = False,
     csv_: Csv = False,
 ) -> None:
-    """Show the rows of a month that were quarantined, and which rules each breaks.
+    """Show the rows of a period that were quarantined, and which rules each breaks.
 
     JSON and CSV have all columns of the file's row; otherwise those are shown that the rules are about.
     """
-    wanted = Month.parse(month)
     refuse_both(json_, csv_)
-    if service and table:
-        raise UsageError("Either --service or --table.")
-    chosen = _chosen(catalog, service or (), table)
+    if feed and table:
+        raise UsageError("Either --feed or --table.")
+    of, contract = _meant(catalog, table)
+    wanted = of.calendar.period(period)
+    chosen = _chosen(of, of.chosen(feed or ()), contract, table)
     from taxi_assets.commands import to_materialize
     from taxi_assets.lake.partitions import partition_of
     from taxi_assets.lake.quarantine import rows_of
@@ -66,17 +80,15 @@ def quarantine(
         tables = [one.kept.stored_as() for one, _ in chosen]
         again = " or ".join(to_materialize(str(wanted), [one.key for one in tables]))
         names = ", ".join(one.sql_name for one in tables)
-        raise TaxiAssetsError(f"{wanted} isn't stored in {names}. Run the month first: {again}")
+        raise TaxiAssetsError(f"{wanted} isn't stored in {names}. Run it first: {again}")
     if json_ or csv_:
         _write(found, as_csv=csv_)
     else:
         _show(found, wanted, rule)
 
 
-def _chosen(
-    catalog: str | None, services: Collection[Service], table: str | None
-) -> list[tuple[Quarantine, dg.PartitionsDefinition]]:
-    """Return the quarantines that are meant, and the partitions of each. Raises UsageError if there is none."""
+def _meant(catalog: str | None, table: str | None) -> tuple[Catalog, type[Contract] | None]:
+    """Return the catalog that is meant, and the table, if one is named. Raises UsageError if they don't fit."""
     named = catalog_named(catalog) if catalog else None
     contract = table_named(table) if table else None
     if contract is not None:
@@ -84,22 +96,24 @@ def _chosen(
         if named and named is not of:
             raise UsageError(f"{contract.stored_as().sql_name} is of the catalog {of.name}, not of {named.name}.")
         named = of
-    named = named or CATALOGS[0]
-    if services:
-        require_services(named, "--service is")
+    return named or CATALOGS[0], contract
+
+
+def _chosen(
+    catalog: Catalog, feeds: Collection[str], contract: type[Contract] | None, table: str | None
+) -> list[tuple[Quarantine, dg.PartitionsDefinition]]:
+    """Return the quarantines that are meant, and the partitions of each. Raises UsageError if there is none."""
     from taxi_assets.lake.metadata import asset_key
     from taxi_assets.lake.quarantine import QUARANTINES
 
+    contents = catalog.load()
     found = []
-    for asset in named.load().tables:
+    for asset in contents.tables:
         for one in QUARANTINES.values():
             key = asset_key(one.quarantined)
-            if key in asset.keys and asset.partitions_def is not None:
-                its_services = asset.tags_by_key[key].get("service", "").split(".")
-                if (not services or set(services) & set(its_services)) and (
-                    contract is None or contract in (one.kept, one.quarantined)
-                ):
-                    found.append((one, asset.partitions_def))
+            is_meant = contract in (None, one.kept, one.quarantined) and set(feeds) & set(contents.feeds_of(key))
+            if key in asset.keys and asset.partitions_def is not None and is_meant:
+                found.append((one, asset.partitions_def))
     if not found:
         there = ", ".join(one.kept.stored_as().sql_name for one in QUARANTINES.values())
         raise UsageError(f"{table} has no quarantine. These have one: {there}.")
@@ -113,7 +127,7 @@ def _require_rule(rule: str, chosen: Sequence[Quarantine]) -> None:
         raise UsageError(f"There is no rule '{rule}' that quarantines rows of {of}. There are: {', '.join(rules)}.")
 
 
-def _show(found: Mapping[Quarantine, tuple[int, list[dict[str, Any]]]], month: Month, rule: str | None) -> None:
+def _show(found: Mapping[Quarantine, tuple[int, list[dict[str, Any]]]], period: Period, rule: str | None) -> None:
     if not out.is_terminal:
         # Into a pipe go rows, and nothing else.
         names = dict.fromkeys(["table", *(name for one in found for name in one.shown)])
@@ -124,7 +138,7 @@ def _show(found: Mapping[Quarantine, tuple[int, list[dict[str, Any]]]], month: M
     for one, (count, rows) in found.items():
         shown = f", {len(rows)} shown" if len(rows) < count else ""
         name = one.quarantined.stored_as().sql_name
-        say((name, "bold"), f" {month}: {count:,} rows{by}{shown}")
+        say((name, "bold"), f" {period}: {count:,} rows{by}{shown}")
         if rows:
             show(one.for_a_person(rows), as_json=False)
 

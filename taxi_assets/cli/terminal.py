@@ -34,7 +34,19 @@ app = typer.Typer(
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
-Months = Annotated[list[str], typer.Argument(help="Months: 2024-01, a range 2024-01:2024-06, or several of both.")]
+Periods = Annotated[
+    list[str], typer.Argument(help="Months: 2024-01, a range 2024-01:2024-06, or several of both; or days likewise.")
+]
+PeriodName = Annotated[str, typer.Argument(help="A month: 2024-01; or a day of a catalog of days: 2024-01-05.")]
+FeedNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feed",
+        "--service",
+        help=f"Only this feed; can be repeated. Those of {CATALOGS[0].name}, its {CATALOGS[0].feed_word}s: "
+        f"{', '.join(CATALOGS[0].feed_names)}.",
+    ),
+]
 CatalogName = Annotated[str, typer.Option(help=f"Family of tables: {', '.join(one.name for one in CATALOGS)}.")]
 CatalogOfTable = Annotated[
     str | None,

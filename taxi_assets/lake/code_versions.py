@@ -17,7 +17,9 @@ from typing import Final
 
 _PACKAGE: Final = "taxi_assets"
 _DATA: Final = (".csv", ".zip")
-_MECHANISMS: Final = ("contracts", "engines", "lake", "landing", "errors", "settings")
+_MECHANISMS: Final = (
+    "calendars", "catalog", "contracts", "deliveries", "engines", "errors", "lake", "landing", "settings",
+)  # fmt: skip
 
 
 @cache
@@ -40,7 +42,7 @@ def _sources(module: str, seen: set[str]) -> set[str]:
         if isinstance(node, ast.ImportFrom) and node.module:
             # What is imported from a package may itself be a module.
             for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
-                if _decides_values(name) and _is_module(name):
+                if _decides_values(name) and not _is_catalog(name) and _is_module(name):
                     _sources(name, seen)
     return seen
 
@@ -63,6 +65,12 @@ def _data_beside(module: str) -> list[Path]:
 def _decides_values(name: str) -> bool:
     package, _, rest = name.partition(".")
     return package == _PACKAGE and bool(rest) and rest.split(".")[0] not in _MECHANISMS
+
+
+def _is_catalog(name: str) -> bool:
+    """Whether it is a catalog's own package, which says what files there are, and so leads to all its tables."""
+    spec = importlib.util.find_spec(name) if name.count(".") == 1 else None
+    return spec is not None and spec.submodule_search_locations is not None
 
 
 def _is_module(name: str) -> bool:

@@ -101,5 +101,8 @@ def rows_of(
     if rule:
         found = found.filter(nw.col(FAILED_RULES).list.contains(rule))
     count = int(found.select(nw.len()).collect().item())
-    rows = found.sort(quarantine.row_id).head(count if most is None else most).collect().rows(named=True)
+    # A number that is computed for the judgement alone isn't stored.
+    numbered = quarantine.row_id in quarantine.quarantined.column_names()
+    by = [quarantine.row_id] if numbered else quarantine.quarantined.stored_as().keys
+    rows = found.sort(by).head(count if most is None else most).collect().rows(named=True)
     return count, [{name: row[name] for name in quarantine.quarantined.column_names()} for row in rows]

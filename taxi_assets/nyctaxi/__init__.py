@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from taxi_assets.catalog import Catalog, Contents
+from taxi_assets.calendars import Calendar, Month, Period
+from taxi_assets.catalog import Catalog, Contents, Feed
 from taxi_assets.errors import UsageError
-from taxi_assets.months import Month
+
+if TYPE_CHECKING:
+    from taxi_assets.landing import LandedFile, Landing
+
+TRIPS: Final = "trips"
+"""The one feed of this catalog."""
+UNKNOWN: Final = "Unknown"
+"""The borough of a ZIP code that is on no list."""
 
 
 def _sample(
     folder: Path,
-    months: Sequence[Month],
-    _services: Sequence[str],
+    periods: Sequence[Period],
+    _feeds: Sequence[str],
     rows: int,
     seed: int,
     on_step: Callable[[str], None],
-    **_: bool,
+    *,
+    clean: bool,
 ) -> Iterator[str]:
     from taxi_assets.sample import RIDES_FILE, write_rides
 
+    if clean:
+        raise UsageError("--clean isn't for this catalog: each of its samples has faults that checks warn of.")
+    months = [Month.of(period.first_day) for period in periods]
     others = sorted(path.name for path in folder.glob("nyctaxi_trips*") if path.name != RIDES_FILE)
     if others:
         # All such files are one set of trips.
@@ -38,4 +50,20 @@ def _load() -> Contents:
     return CONTENTS
 
 
-NYCTAXI: Final = Catalog("nyctaxi", (), "nyctaxi_trips_2016.parquet", _sample, _load)
+def _months_in(landing: Landing, file: LandedFile) -> Collection[Period]:
+    from taxi_assets.nyctaxi.trip_files import months_in
+
+    return months_in(landing, file)
+
+
+NYCTAXI: Final = Catalog(
+    "nyctaxi",
+    # Databricks' sample has 2016-01 and 2016-02; the data that it is of has more.
+    Calendar(Month, "source_month", Month(2009, 1)),
+    feeds=(Feed(TRIPS, r"nyctaxi_trips.*?", "nyctaxi_trips*", Month(2009, 1), periods_in=_months_in),),
+    file_name="nyctaxi_trips_2016.parquet",
+    nearly=r"nyc[-_ ]?taxi[-_ ]?trip",
+    blocked_list="nyctaxi_blocked.txt",
+    sample=_sample,
+    load=_load,
+)

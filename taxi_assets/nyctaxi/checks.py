@@ -8,6 +8,7 @@ from typing import Final
 import dagster as dg
 import narwhals.stable.v1 as nw
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Frame, orphaned_keys
 from taxi_assets.engines import engine_of
 from taxi_assets.lake.drift import file_is_whole, nothing_rescued
@@ -21,7 +22,6 @@ from taxi_assets.lake.stored_checks import (
     unique_keys,
 )
 from taxi_assets.landing import Landing
-from taxi_assets.months import Month
 from taxi_assets.nyctaxi.bronze.trips_raw import TripsRaw, all_rows_read, no_identical_rows
 from taxi_assets.nyctaxi.gold.dim_date import DimDate, days_of
 from taxi_assets.nyctaxi.gold.dim_rider import DimRider, with_rider_key

@@ -1,25 +1,22 @@
-"""The files that hold trips: what they are called, and which months stand in one. A file may hold several.
+"""The files that hold trips: what stands in one, and of which months. A file may hold several.
 
 What their columns mean is bronze/trips_raw.py's.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 import narwhals.stable.v1 as nw
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Float64, Frame, Int32, LocalTime, column
-from taxi_assets.engines.source_files import Format, canonical_names, open_source
+from taxi_assets.deliveries.landed import FeedFile, feed_files
+from taxi_assets.engines.source_files import canonical_names, open_source
 from taxi_assets.engines.typed_rows import Provenance, typed
 from taxi_assets.landing import LandedFile, Landing
-from taxi_assets.months import Month
+from taxi_assets.nyctaxi import NYCTAXI
 from taxi_assets.nyctaxi.partitions import MONTHS
-
-_TRIP_FILE: Final = re.compile(rf"nyctaxi_trips.*?\.(?P<format>{'|'.join(map(re.escape, Format))})")
 
 
 class SourceTrip(Provenance):
@@ -36,48 +33,43 @@ class SourceTrip(Provenance):
 TRIP_COLUMNS: Final = tuple(name for name in SourceTrip.column_names() if name not in Provenance.column_names())
 
 
-@dataclass(frozen=True, slots=True)
-class TripFile:
-    """A landed file of trips."""
+def rows_of(landing: Landing, trip_file: FeedFile) -> Frame:
+    """Return a file's rows, typed, with `source_month`: the first day of the month that a row is put into.
 
-    file: LandedFile
-    format: Format
-
-    def rows(self, landing: Landing) -> Frame:
-        """Return the file's rows, typed, with `source_month`: the first day of the month that a row is put into.
-
-        That is its pickup's; a row without one, or with one of a month that has no partition, is put into the file's
-        first month, where it can be seen. Raises LandingError for a file that can't be used.
-        """
-        source = open_source(landing, self.file, self.format)
-        mapped = canonical_names(source, {name: name for name in TRIP_COLUMNS})
-        missing = [name for name in TRIP_COLUMNS if name not in mapped.values()]
-        if missing:
-            raise self.file.unusable(
-                f"it has no column {', '.join(missing)}; a file of trips has {', '.join(TRIP_COLUMNS)}"
-            )
-        rows = typed(source, mapped, SourceTrip)
-        known = rows.with_columns(_month_of_pickup().alias("source_month"))
-        first = known.select(nw.col("source_month").min()).collect().item()
-        if first is None:
-            raise self.file.unusable(
-                f"no row has a pickup between {MONTHS.get_first_partition_key()} and {MONTHS.get_last_partition_key()}"
-            )
-        return known.with_columns(nw.col("source_month").fill_null(first))
-
-    def cut_off(self, landing: Landing) -> str:
-        """Say what looks as if the file's end were missing; see `Source`."""
-        return open_source(landing, self.file, self.format).cut_off
-
-    def months(self, landing: Landing) -> list[Month]:
-        """List the months that the file holds. Raises LandingError for a file that can't be used."""
-        found = self.rows(landing).select("source_month").unique().collect()
-        return sorted(Month.of(month) for month in found["source_month"].to_list())
+    That is its pickup's; a row without one, or with one of a month that has no partition, is put into the file's
+    first month, where it can be seen. Raises LandingError for a file that can't be used.
+    """
+    source, file = open_source(landing, trip_file.file, trip_file.format), trip_file.file
+    mapped = canonical_names(source, {name: name for name in TRIP_COLUMNS})
+    missing = [name for name in TRIP_COLUMNS if name not in mapped.values()]
+    if missing:
+        raise file.unusable(f"it has no column {', '.join(missing)}; a file of trips has {', '.join(TRIP_COLUMNS)}")
+    rows = typed(source, mapped, SourceTrip)
+    known = rows.with_columns(_month_of_pickup().alias("source_month"))
+    first = known.select(nw.col("source_month").min()).collect().item()
+    if first is None:
+        raise file.unusable(
+            f"no row has a pickup between {MONTHS.get_first_partition_key()} and {MONTHS.get_last_partition_key()}"
+        )
+    return known.with_columns(nw.col("source_month").fill_null(first))
 
 
-def trip_files(files: Iterable[LandedFile]) -> list[TripFile]:
-    """Pick the files of trips from a listing of landing: ``nyctaxi_trips*.parquet``, ``.csv`` or ``.csv.gz``."""
-    return [TripFile(file, Format(match["format"])) for file in files if (match := _TRIP_FILE.fullmatch(file.name))]
+def cut_off(landing: Landing, trip_file: FeedFile) -> str:
+    """Say what looks as if a file's end were missing; see `Source`."""
+    return open_source(landing, trip_file.file, trip_file.format).cut_off
+
+
+def trip_files(landing: Landing) -> list[FeedFile]:
+    """List the files of trips that stand in landing: ``nyctaxi_trips*.parquet``, ``.csv`` or ``.csv.gz``."""
+    found, _ = feed_files(NYCTAXI, landing.files())
+    return found
+
+
+def months_in(landing: Landing, file: LandedFile) -> list[Month]:
+    """List the months that a file holds. Raises LandingError for a file that can't be used."""
+    ((trip_file,), _) = feed_files(NYCTAXI, [file])
+    found = rows_of(landing, trip_file).select("source_month").unique().collect()
+    return sorted(Month.of(month) for month in found["source_month"].to_list())
 
 
 def _month_of_pickup() -> nw.Expr:

@@ -18,8 +18,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from taxi_assets.calendars import Month
 from taxi_assets.errors import UsageError
-from taxi_assets.months import Month
 from taxi_assets.sample.dice import Dice
 from taxi_assets.sample.faults import (
     FAULT,
@@ -36,7 +36,7 @@ from taxi_assets.sample.for_hire_faults import FHV_FAULTS, FHVHV_FAULTS
 from taxi_assets.sample.for_hire_trips import AMOUNTS, ForHireTrips
 from taxi_assets.sample.layouts import layout, working_name
 from taxi_assets.sample.trips import MISCOUNT, PARTS, Trips
-from taxi_assets.vocabulary import METERED, Service
+from taxi_assets.tlc.vocabulary import METERED, Service
 
 NOTE: Final = "sample_planted.json"
 MOST_ROWS: Final = 20_000_000

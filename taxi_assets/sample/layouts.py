@@ -12,16 +12,9 @@ from typing import Final
 
 import pyarrow as pa
 
+from taxi_assets.calendars import Month
 from taxi_assets.errors import UsageError
-from taxi_assets.months import Month
-from taxi_assets.vocabulary import Service
-
-FIRST_MONTH: Final = {
-    Service.YELLOW: Month(2009, 1),
-    Service.GREEN: Month(2013, 8),
-    Service.FHV: Month(2015, 1),
-    Service.FHVHV: Month(2019, 2),
-}
+from taxi_assets.tlc.vocabulary import FIRST_MONTH, Service
 
 _NEW_TYPES: Final = Month(2023, 2)
 _CBD_FEE: Final = Month(2025, 1)

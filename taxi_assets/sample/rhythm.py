@@ -14,9 +14,9 @@ from typing import Final
 
 import polars as pl
 
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets.sample.dice import Dice, look_up
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 HOUR: Final = 3600
 DAY: Final = 24 * HOUR

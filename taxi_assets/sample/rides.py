@@ -13,11 +13,11 @@ from typing import Final
 
 import polars as pl
 
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets.sample.dice import Dice, look_up
 from taxi_assets.sample.files import replacing
 from taxi_assets.sample.trips import MISCOUNT, Trips
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 RIDES_FILE: Final = "nyctaxi_trips_sample.parquet"
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from taxi_assets.months import Month
-from taxi_assets.vocabulary import Service
+from taxi_assets.calendars import Month
+from taxi_assets.tlc.vocabulary import Service
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from typing import Final
 
 import polars as pl
 
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets.sample.dice import Dice, look_up
 from taxi_assets.sample.rhythm import Rhythm
 from taxi_assets.sample.tariff import tariff
 from taxi_assets.sample.zones import CBD, CONGESTION, DROPOFFS, JFK, LAGUARDIA, NEWARK, PICKUPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 CARD: Final = 1
 

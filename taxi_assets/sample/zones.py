@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 JFK: Final = 132
 LAGUARDIA: Final = 138

@@ -1,82 +1,52 @@
-"""What this catalog is to Dagster, and how its months are run."""
+"""What this catalog is to Dagster: its tables, their checks, and in which of them each service's months stand."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
-from taxi_assets.catalog import Asked, Contents, Only
-from taxi_assets.month_reports import MonthReport, require_partitions
-from taxi_assets.months import Month
-from taxi_assets.run_records import kept_connections
-from taxi_assets.tlc.assets import ASSETS, MONTH_JOB, keys_for, run_tags
+from taxi_assets.catalog import Contents, FeedTables
+from taxi_assets.tlc.bronze.fhv_trips import fhv_trips as bronze_fhv_trips
+from taxi_assets.tlc.bronze.fhvhv_trips import fhvhv_trips as bronze_fhvhv_trips
+from taxi_assets.tlc.bronze.green_trips import green_trips as bronze_green_trips
+from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
+from taxi_assets.tlc.bronze.yellow_trips import yellow_trips as bronze_yellow_trips
+from taxi_assets.tlc.bronze.zones import zones
 from taxi_assets.tlc.checks import all_checks
-from taxi_assets.tlc.partitions import MONTHS
-from taxi_assets.tlc.sensor import tlc_landing
-from taxi_assets.tlc.status import InLanding, State, draw, landing_status
-from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.gold.fact_top_zones import fact_top_zones
+from taxi_assets.tlc.gold.fact_trips_borough_hour import fact_trips_borough_hour
+from taxi_assets.tlc.gold.nyc_taxi_daily import nyc_taxi_daily
+from taxi_assets.tlc.silver.dim_base import dim_base
+from taxi_assets.tlc.silver.dim_license import dim_license
+from taxi_assets.tlc.silver.dim_payment import dim_payment
+from taxi_assets.tlc.silver.dim_zone import dim_zone
+from taxi_assets.tlc.silver.fhv_trips import fhv_trips as silver_fhv_trips
+from taxi_assets.tlc.silver.fhvhv_trips import fhvhv_trips as silver_fhvhv_trips
+from taxi_assets.tlc.silver.green_trips import green_trips as silver_green_trips
+from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.tlc.silver.yellow_trips import yellow_trips as silver_yellow_trips
+from taxi_assets.tlc.vocabulary import Service
 
-# Which of a month's files is the right one can't be told: its run says so, whatever is asked for.
-_STATES: Final = {
-    Only.MISSING: {State.LANDED, State.TWO_FILES},
-    Only.FAILED: {State.FAILED, State.TWO_FILES},
-    Only.STALE: {State.STALE, State.TWO_FILES},
-}
-
-
-def _plan(asked: Asked) -> list[MonthReport]:
-    """Say of each month which services can be run: those that have a file in landing and aren't blocked.
-
-    Raises UsageError for a month that has no partition.
-    """
-    instance = asked.open_instance()
-    found = InLanding.of(asked.landing, instance)
-    wanted = set(found.files.by_month)
-    if asked.only:
-        with kept_connections(instance):
-            cells = draw(found, asked.lake, instance, asked.months).cells
-        states = {state for one in asked.only for state in _STATES[one]}
-        wanted &= {service_month for service_month, cell in cells.items() if cell.state in states}
-    require_partitions(asked.months, MONTHS)
-    services = [Service(service) for service in asked.services]
-    planned = [_plan_month(month, services, wanted, found.blocked) for month in asked.months]
-    if asked.only:
-        return [replace(report, not_in_landing=()) for report in planned if report.state != "not in landing"]
-    return planned
-
-
-def _plan_month(
-    month: Month,
-    services: Sequence[Service],
-    landed: Collection[ServiceMonth],
-    blocked: Mapping[ServiceMonth, str],
-) -> MonthReport:
-    reasons: dict[str, str] = {service: blocked[service, month] for service in services if (service, month) in blocked}
-    others = [service for service in services if service not in reasons]
-    present = tuple(service for service in others if (service, month) in landed)
-    absent = tuple(service for service in others if service not in present)
-    state: Literal["waiting", "blocked", "not in landing"] = "not in landing"
-    if present:
-        state = "waiting"
-    elif reasons:
-        state = "blocked"
-    return MonthReport(str(month), state, present, absent, reasons)
-
+_TABLES: Final = (
+    bronze_yellow_trips,
+    bronze_green_trips,
+    bronze_fhv_trips,
+    bronze_fhvhv_trips,
+    zones,
+    dim_zone,
+    dim_payment,
+    dim_base,
+    dim_license,
+    silver_yellow_trips,
+    silver_green_trips,
+    silver_fhv_trips,
+    silver_fhvhv_trips,
+    fact_trips_borough_hour,
+    fact_top_zones,
+    nyc_taxi_daily,
+)
 
 CONTENTS: Final = Contents(
-    tables=ASSETS,
-    others=(landing_status,),
+    tables=_TABLES,
     checks=all_checks,
-    jobs={
-        MONTH_JOB: ("all services", keys_for(list(Service))),
-        # A service's own tables, and those that it shares with others.
-        **{f"tlc_{service}": (f"{service} trips", keys_for([service])) for service in Service},
-    },
-    sensors=(tlc_landing,),
-    plan=_plan,
-    keys_for=keys_for,
-    run_tags=run_tags,
-    unread=lambda landing: TripFiles.of(landing.files()).unread,
+    feeds={service: FeedTables(BRONZE_TRIPS[service], SILVER_TRIPS[service]) for service in Service},
 )

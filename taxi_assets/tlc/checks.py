@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import dagster as dg
@@ -20,7 +19,6 @@ from taxi_assets.lake.stored_checks import (
     unique_keys,
 )
 from taxi_assets.landing import Landing
-from taxi_assets.tlc.assets import ASSETS
 from taxi_assets.tlc.bronze.drift import drift_checks
 from taxi_assets.tlc.bronze.month_file import all_rows_read
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
@@ -35,7 +33,7 @@ from taxi_assets.tlc.silver.dim_license import DimLicense
 from taxi_assets.tlc.silver.dim_payment import DimPayment
 from taxi_assets.tlc.silver.dim_zone import DimZone
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import UNKNOWN, Service
+from taxi_assets.tlc.vocabulary import UNKNOWN, Service
 
 _GOLD: Final = (FactTripsBoroughHour, FactTopZones, NycTaxiDaily)
 _DIMENSIONS: Final = (DimZone, DimPayment, DimBase, DimLicense)
@@ -90,29 +88,6 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             no_orphans(FactTopZones, ("pickup_location_id",), DimZone),
         ]),
     ]  # fmt: skip
-
-
-def check_keys(landing: Landing) -> list[dg.AssetCheckKey]:
-    """List every check there is: those of the stored tables, and the rules that come with the tables' assets."""
-    return sorted(key for definition in (*ASSETS, *all_checks(landing)) for key in definition.check_keys)
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """The steps of a run that make a table, and all that make it or check what is stored of it."""
-
-    making: frozenset[str]
-    all: frozenset[str]
-
-
-def steps_of_tables(landing: Landing) -> dict[dg.AssetKey, Steps]:
-    """Return the steps of each table."""
-    making = {table: {asset.node_def.name} for asset in ASSETS for table in asset.keys}
-    every = {table: set(names) for table, names in making.items()}
-    for checks in all_checks(landing):
-        for key in checks.check_keys:
-            every[key.asset_key].add(checks.node_def.name)
-    return {table: Steps(frozenset(names), frozenset(every[table])) for table, names in making.items()}
 
 
 def _every_row_kept_or_quarantined(service: Service) -> StoredCheck:

@@ -8,11 +8,12 @@ from typing import Any
 import dagster as dg
 
 from taxi_assets.alerts.facts import CheckFact, RunFact, Severity, TickFact
-from taxi_assets.alerts.lateness import Late, Lateness
+from taxi_assets.alerts.lateness import InTable, Lateness
 from taxi_assets.alerts.plan import Facts, State, plan
 from taxi_assets.alerts.routes import Route
-from taxi_assets.months import Month, parse_months
-from taxi_assets.vocabulary import Service
+from taxi_assets.calendars import parse_months
+from taxi_assets.deliveries.lateness import Late
+from taxi_assets.tlc import TLC
 
 UI = "http://ui:3000"
 GREEN, GOLD = "tlc_silver/green_trips", "tlc_gold/nyc_taxi_daily"
@@ -76,15 +77,15 @@ def lateness(
 ) -> Lateness:
     """Return which of green's months are late, stored and blocked, each a month or a range, and if more are loaded."""
 
-    def of_green(texts: Iterable[str]) -> list[tuple[Service, Month]]:
-        return [(Service.GREEN, month) for month in parse_months(texts)]
+    def of_green(texts: Iterable[str]) -> list[InTable]:
+        return [(GREEN, month) for month in parse_months(texts)]
 
     months = parse_months(late)
     return Lateness(
-        [Late(Service.GREEN, months, parse_months(landed))] if months else [],
+        [Late(TLC.feed("green"), GREEN, months, parse_months(landed))] if months else [],
         of_green(stored),
         of_green(blocked),
-        [Service.GREEN] if loading else [],
+        [GREEN] if loading else [],
     )
 
 

@@ -17,18 +17,16 @@ from taxi_assets.alerts import plan
 from taxi_assets.alerts.facts import ended_runs, last_place
 from taxi_assets.alerts.routes import Alerts, Route
 from taxi_assets.alerts.sensor import NO_ROUTE, alerts_sensor
+from taxi_assets.calendars import Month
 from taxi_assets.definitions import build_defs
 from taxi_assets.instance import BATCH, open_instance
-from taxi_assets.months import Month
 from taxi_assets.places import landing_of
 from taxi_assets.settings import Settings
-from taxi_assets.tlc.assets import keys_for
-from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.alerts.happenings import UI, route
 from taxi_assets_tests.alerts.receivers import Mailbox, Webhook, written
 from taxi_assets_tests.full.processes import Home
-from taxi_assets_tests.scenario import MONTH, Workspace, trips
+from taxi_assets_tests.scenario import BLOCKED_MONTHS, MONTH, Workspace, keys_for, trips
 
 pytestmark = pytest.mark.full
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,17 +22,21 @@ from dagster._core.scheduler.instigation import (
 )
 
 from taxi_assets.alerts.loads import Loads
+from taxi_assets.calendars import Month, parse_months
+from taxi_assets.catalog import FEEDS
+from taxi_assets.deliveries.landed import Delivery, Landed, sorted_out
+from taxi_assets.deliveries.plan import MOST_RUNS_A_TICK, dump, plan
+from taxi_assets.deliveries.status import InLanding
 from taxi_assets.instance import batch_tags
-from taxi_assets.landing import LandedFile
-from taxi_assets.months import Month, parse_months
-from taxi_assets.tlc.assets import keys_for, run_tags
-from taxi_assets.tlc.sensor import MOST_RUNS_A_TICK, dump, plan
-from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
-from taxi_assets.vocabulary import Service
+from taxi_assets.landing import LandedFile, Landing
+from taxi_assets.tlc import TLC
+from taxi_assets.tlc.vocabulary import Service
+from taxi_assets_tests.scenario import keys_for
 
 pytestmark = pytest.mark.fast
 
-NOTHING = TripFiles({}, ())
+NOWHERE = Landing("/nowhere", {})
+NOTHING = Landed({})
 
 
 @dg.job(name="tlc_month")
@@ -54,8 +58,20 @@ def kept(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def going_on(instance: dg.DagsterInstance, landed: TripFiles = NOTHING, stored: set[ServiceMonth] | None = None) -> str:
-    return ", ".join(sorted(Loads.of(instance).going_on(landed, stored or set(), ())))
+def going_on(
+    instance: dg.DagsterInstance,
+    landed: Landed = NOTHING,
+    stored: set[Delivery] | None = None,
+    blocked: Collection[Delivery] = (),
+) -> str:
+    """Return the services of which a load goes on."""
+    found = InLanding(TLC, NOWHERE, landed, dict.fromkeys(blocked, "bad"))
+    tables = Loads.of(instance).going_on(found, stored or set())
+    return ", ".join(sorted(table.removeprefix("tlc_silver/").removesuffix("_trips") for table in tables))
+
+
+def files(*paths: str, identity: str = "a") -> Landed:
+    return sorted_out(TLC, NOWHERE, [LandedFile(path, 1, identity) for path in paths])
 
 
 # A single run
@@ -63,7 +79,7 @@ def going_on(instance: dg.DagsterInstance, landed: TripFiles = NOTHING, stored: 
 
 def test_a_run_that_is_to_end_is_a_load_of_the_services_that_it_is_for(instance: dg.DagsterInstance) -> None:
     runs = [
-        instance.create_run_for_job(month_job, status=dg.DagsterRunStatus.STARTING, tags=run_tags(["green", "fhv"])),
+        instance.create_run_for_job(month_job, status=dg.DagsterRunStatus.STARTING, tags={FEEDS: "fhv,green"}),
         instance.create_run_for_job(green_job, status=dg.DagsterRunStatus.STARTED),
     ]
     assert going_on(instance) == "fhv, green"
@@ -90,7 +106,7 @@ def test_a_run_of_something_else_is_no_load(instance: dg.DagsterInstance) -> Non
 
 
 def test_a_command_that_is_between_two_months_goes_on(instance: dg.DagsterInstance) -> None:
-    tags = {**batch_tags(), **run_tags(["yellow"])}
+    tags = {**batch_tags(), "services": "yellow"}
     instance.report_run_failed(instance.create_run_for_job(month_job, status=dg.DagsterRunStatus.STARTED, tags=tags))
     assert going_on(instance) == "yellow"
 
@@ -121,32 +137,32 @@ def sensor(instance: dg.DagsterInstance, cursor: str, status: InstigatorStatus =
 
 def test_a_load_by_the_sensor_goes_on_between_its_ticks_until_its_last_month(kept: dg.DagsterInstance) -> None:
     months = parse_months(["2009-01:2010-12"])
-    landed = TripFiles.of([LandedFile(f"yellow_tripdata_{month}.parquet", 1, "a") for month in months])
-    planned = plan(landed, {}, {}, {})
-    stored: set[ServiceMonth] = set()
+    landed = files(*(f"yellow_tripdata_{month}.parquet" for month in months))
+    planned = plan(TLC, landed, {}, {}, {})
+    stored: set[Delivery] = set()
     ticks = 0
     while planned.requests:
         sensor(kept, dump(planned.seen))
-        stored |= {(Service.YELLOW, request.month) for request in planned.requests}
+        stored |= {(Service.YELLOW, request.period) for request in planned.requests}
         ticks += 1
         # All that it has requested has ended; the next tick is to come.
         assert going_on(kept, landed, stored) == ("yellow" if len(stored) < len(months) else "")
-        planned = plan(landed, planned.seen, {}, {})
+        planned = plan(TLC, landed, planned.seen, {}, {})
     assert ticks == len(months) / MOST_RUNS_A_TICK
 
 
 def test_what_the_sensor_has_dealt_with_or_never_will_is_no_load(kept: dg.DagsterInstance) -> None:
     february = (Service.YELLOW, Month(2024, 2))
-    landed = TripFiles.of([LandedFile("yellow_tripdata_2024-02.parquet", 1, "a")])
-    dealt_with = dump(plan(landed, {}, {}, {}).seen)
+    landed = files("yellow_tripdata_2024-02.parquet")
+    dealt_with = dump(plan(TLC, landed, {}, {}, {}).seen)
     sensor(kept, "{}")
     assert going_on(kept, landed) == "yellow"
-    assert Loads.of(kept).going_on(landed, (), [february]) == set()
-    two = TripFiles.of([LandedFile(f"yellow_tripdata_2024-02.{end}", 1, "a") for end in ("csv", "parquet")])
+    assert going_on(kept, landed, blocked=[february]) == ""
+    two = files(*(f"yellow_tripdata_2024-02.{end}" for end in ("csv", "parquet")))
     assert going_on(kept, two) == ""
     sensor(kept, dealt_with)
     assert going_on(kept, landed) == ""
-    again = TripFiles.of([LandedFile("yellow_tripdata_2024-02.parquet", 1, "b")])
+    again = files("yellow_tripdata_2024-02.parquet", identity="b")
     assert going_on(kept, again) == "yellow"
     sensor(kept, "{}", InstigatorStatus.STOPPED)
     assert going_on(kept, landed) == ""

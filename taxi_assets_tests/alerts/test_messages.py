@@ -12,7 +12,7 @@ from taxi_assets.alerts.facts import Severity
 from taxi_assets.alerts.messages import Message, messages_of
 from taxi_assets.alerts.plan import Facts, State, plan
 from taxi_assets.alerts.texts import printable
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.alerts.happenings import (
     ALL,
     EMPTY,
@@ -115,13 +115,14 @@ def test_a_check_of_a_cancelled_run_says_so_and_doesnt_say_that_its_month_is_sto
     assert "taxi-assets materialize --service green 2024-01" in body
 
 
-@pytest.mark.parametrize(("table", "of_tlc"), [(GREEN, True), (FACTS, False)])
-def test_a_digest_names_status_only_for_what_it_shows(table: str, of_tlc: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(("table", "options"), [(GREEN, ""), (FACTS, " --catalog nyctaxi")])
+def test_a_digest_names_the_status_of_the_catalogs_that_it_is_about(table: str, options: str) -> None:
     last = sent(after(EMPTY, run(*(check(f"check_{number}", table=table) for number in range(10))))).body.splitlines()[
         -1
     ]
     assert "taxi-assets checks MONTH" in last
-    assert ("taxi-assets status" in last) is of_tlc
+    assert f"taxi-assets status{options} shows what has become of each month" in last
+    assert last.count("taxi-assets status") == 1
 
 
 def test_a_failed_run_of_many_checks_shows_the_worst_and_counts_the_others() -> None:
@@ -170,12 +171,14 @@ def test_late_months_say_how_to_come_by_them(late: str, landed: list[str], title
 
 
 def test_a_file_whose_name_is_off_is_told_with_what_to_call_it() -> None:
-    message = sent(plan(Facts(0.0, unread=["Green_tripdata_2024-01.parquet"]), EMPTY, [ALL], UI))
+    message = sent(
+        plan(Facts(0.0, unread={"Green_tripdata_2024-01.parquet": "green_tripdata_2024-01.parquet"}), EMPTY, [ALL], UI)
+    )
     assert message.title == "[warning] Green_tripdata_2024-01.parquet: not read"
-    off = "Its name is nearly a month's file's, or its service is unknown: it is never read."
+    off = "Its name is nearly one that is read, or what it is of is unknown: it is never read."
     assert message.body.splitlines() == [
         f"WARNING: Green_tripdata_2024-01.parquet stands in landing. {off}",
-        "What to do: rename it, if it is a month's, as in green_tripdata_2024-01.parquet; or else move it away",
+        "What to do: rename it, if it is to be read, as in green_tripdata_2024-01.parquet; or else move it away",
     ]
 
 
@@ -254,7 +257,9 @@ def test_a_line_of_a_digest_has_all_months_of_a_failure_the_last_cause_and_one_c
 
 
 def test_a_digest_of_files_whose_names_are_off_is_one_line() -> None:
-    body = sent(plan(Facts(0.0, unread=[f"trip data {number}.csv" for number in range(200)]), EMPTY, [ALL], UI)).body
+    body = sent(
+        plan(Facts(0.0, unread={f"trip data {number}.csv": "a.csv" for number in range(200)}), EMPTY, [ALL], UI)
+    ).body
     assert body.splitlines()[0].startswith(
         "- [warning] 200 files: trip data 0.csv, trip data 1.csv, trip data 10.csv and 197 more: not read. "
     )

@@ -16,7 +16,7 @@ from taxi_assets.alerts.lateness import Lateness
 from taxi_assets.alerts.messages import FEW, messages_of
 from taxi_assets.alerts.notices import Notice
 from taxi_assets.alerts.plan import LONGEST_WAIT, LOOK_BACK, QUIET, Facts, State, dump, load, plan
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets_tests.alerts.happenings import (
     ALL,
     EMPTY,
@@ -220,7 +220,7 @@ def test_a_sensor_that_fails_tick_after_tick_is_told_once_and_once_more_when_it_
 
 def named(state: State, *paths: str) -> State:
     """Return what is known after a look at the names in landing."""
-    return plan(Facts(0.0, unread=paths), state, [ALL], UI)
+    return plan(Facts(0.0, unread=dict.fromkeys(paths, "green_tripdata_2024-01.parquet")), state, [ALL], UI)
 
 
 def test_a_file_whose_name_is_nearly_a_months_is_told_once_until_it_is_gone_or_renamed() -> None:
@@ -236,7 +236,7 @@ def test_a_file_whose_name_is_nearly_a_months_is_told_once_until_it_is_gone_or_r
 
 def test_a_file_concerns_no_group_and_so_is_for_all_routes() -> None:
     gold = route("gold", groups=["tlc_gold"])
-    state = plan(Facts(0.0, unread=["a,b/trip data.csv"]), EMPTY, [gold], UI)
+    state = plan(Facts(0.0, unread={"a,b/trip data.csv": "a.csv"}), EMPTY, [gold], UI)
     assert told(state, "gold") == ["file warning"]
 
 
@@ -445,7 +445,7 @@ def test_the_cursor_of_three_hundred_open_failures_is_small() -> None:
 def test_a_cursor_is_read_as_it_was_written() -> None:
     routes = [ALL, route("errors", "error")]
     state = after(EMPTY, run(check(), batch=BACKFILL), failed_run(place=2), tick(failed=True), routes=routes, now=5.5)
-    state = plan(Facts(6.5, lateness=lateness("2024-02"), unread=["trip data"]), state, routes, UI)
+    state = plan(Facts(6.5, lateness=lateness("2024-02"), unread={"trip data": "a.csv"}), state, routes, UI)
     assert load(dump(state)) == state
 
 

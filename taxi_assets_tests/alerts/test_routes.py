@@ -112,8 +112,8 @@ def sent_of_hostile_data(webhook: Webhook, destination: Route) -> str:
     failure = failed_run(hostile, place=2, causes=(HOSTILE,), month=HOSTILE[40:80])
     well = run(replace(hostile, passed=True), place=3)
     first = after(EMPTY, run(hostile), failure, replace(tick(failed=True), says=HOSTILE), routes=[destination])
-    first = plan(Facts(0.0, [well], unread=[HOSTILE]), first, [destination], UI)
-    digest = plan(Facts(0.0, unread=[f"{number}{HOSTILE}" for number in range(9)]), first, [destination], UI)
+    first = plan(Facts(0.0, [well], unread={HOSTILE: "a.csv"}), first, [destination], UI)
+    digest = plan(Facts(0.0, unread={f"{number}{HOSTILE}": "a.csv" for number in range(9)}), first, [destination], UI)
     for state in (first, digest):
         for message, _ in messages_of(state.due(destination.name, (), 0.0), UI):
             assert destination.send(message) == ""

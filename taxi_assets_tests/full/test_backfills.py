@@ -11,12 +11,12 @@ import dagster as dg
 import pytest
 from dagster import DagsterRunStatus
 
+from taxi_assets.calendars import Month, parse_months
 from taxi_assets.instance import open_instance
-from taxi_assets.months import Month, parse_months
 from taxi_assets.sample import write_month
-from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.full.processes import MINUTE, Home, assert_equal_contents, contents, wait_for
+from taxi_assets_tests.scenario import BLOCKED_MONTHS
 
 pytestmark = pytest.mark.full
 

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from deltalake import DeltaTable
 
+from taxi_assets.calendars import Month
 from taxi_assets.engines import DeltaLocation
 from taxi_assets.errors import LakeError
-from taxi_assets.months import Month
 from taxi_assets.sample import write_month
-from taxi_assets.vocabulary import METERED
+from taxi_assets.tlc.vocabulary import METERED
 from taxi_assets_tests.full.disks import Disk
 from taxi_assets_tests.full.forks import died, start_cli
 from taxi_assets_tests.full.processes import MINUTE, Home, assert_equal_contents, contents

@@ -18,10 +18,10 @@ import polars as pl
 import pytest
 from dagster import DagsterEventType, DagsterRunStatus
 
+from taxi_assets.calendars import Month
 from taxi_assets.instance import open_instance
-from taxi_assets.months import Month
 from taxi_assets.sample import write_month
-from taxi_assets.vocabulary import METERED
+from taxi_assets.tlc.vocabulary import METERED
 from taxi_assets_tests.full.forks import Write, died, start_cli
 from taxi_assets_tests.full.processes import Home, assert_equal_contents, contents
 

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets.sample import write_month
-from taxi_assets.tlc.assets import keys_for
-from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.full.conftest import SevenMonths
 from taxi_assets_tests.full.launched import REPOSITORY, Dagster
 from taxi_assets_tests.full.processes import MAKE_UI, Home, assert_equal_contents, contents, first_day, serving
+from taxi_assets_tests.scenario import BLOCKED_MONTHS, keys_for
 
 pytestmark = pytest.mark.full
 

@@ -19,11 +19,11 @@ from typing import Any
 
 import pytest
 
+from taxi_assets.calendars import Month, parse_months
 from taxi_assets.jobs import ENGINE
-from taxi_assets.months import Month, parse_months
 from taxi_assets.sample import write_month
 from taxi_assets.tlc.silver.green_trips import GreenTrips
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.full.browser import Ui, browsing
 from taxi_assets_tests.full.deployed import DEPLOY, PASSWORD, UNITS, Deployment, a_postgres, deployed
 from taxi_assets_tests.full.processes import MINUTE, Home, assert_equal_contents, contents, wait_for

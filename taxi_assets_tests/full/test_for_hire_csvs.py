@@ -17,8 +17,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from taxi_assets.months import Month
-from taxi_assets.vocabulary import Service
+from taxi_assets.calendars import Month
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import Workspace, settled
 
 pytestmark = pytest.mark.full

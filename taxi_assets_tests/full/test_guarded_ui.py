@@ -24,9 +24,9 @@ from typing import Any
 import psutil
 import pytest
 
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets.sample import write_month
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.full.browser import Ui, browsing
 from taxi_assets_tests.full.launched import REPOSITORY, Dagster
 from taxi_assets_tests.full.processes import (

@@ -15,14 +15,14 @@ import polars as pl
 import pytest
 from playwright.sync_api import expect
 
+from taxi_assets.calendars import Month, parse_months
 from taxi_assets.errors import printable
-from taxi_assets.months import Month, parse_months
 from taxi_assets.sample import write_month
-from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.full.browser import SECONDS, Ui, browsing
 from taxi_assets_tests.full.launched import Dagster
 from taxi_assets_tests.full.processes import MAKE_UI, MINUTE, Home, serving
+from taxi_assets_tests.scenario import BLOCKED_MONTHS
 
 pytestmark = pytest.mark.full
 

@@ -14,14 +14,15 @@ from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster._daemon.daemon import get_default_daemon_logger
 from dagster._daemon.sensor import execute_sensor_iteration
 
+from taxi_assets.calendars import parse_months
+from taxi_assets.deliveries.plan import MOST_RUNS_A_TICK
+from taxi_assets.deliveries.sensor import landing_sensor
 from taxi_assets.instance import open_instance
-from taxi_assets.months import parse_months
 from taxi_assets.places import landing_of
-from taxi_assets.tlc.assets import keys_for
-from taxi_assets.tlc.sensor import MOST_RUNS_A_TICK, tlc_landing
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc import TLC
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.full.processes import WORKSPACE_YAML
-from taxi_assets_tests.scenario import Workspace
+from taxi_assets_tests.scenario import Workspace, keys_for
 
 pytestmark = pytest.mark.full
 
@@ -46,7 +47,7 @@ def test_all_months_are_requested_once_for_all_services_in_a_bounded_number_of_t
         resources = {"landing": landing_of(workspace.settings), "lake": workspace.lake}
         while True:
             began = time.process_time()
-            result = tlc_landing(dg.build_sensor_context(instance=instance, cursor=cursor, resources=resources))
+            result = landing_sensor(TLC)(dg.build_sensor_context(instance=instance, cursor=cursor, resources=resources))
             assert time.process_time() - began < SECONDS_A_TICK
             assert isinstance(result, dg.SensorResult)
             if not result.run_requests:

@@ -15,11 +15,11 @@ import duckdb
 import polars as pl
 import pytest
 
+from taxi_assets.calendars import Month
 from taxi_assets.catalogs import contracts
 from taxi_assets.contracts import Contract
 from taxi_assets.engines.spark_engine import SparkEngine
 from taxi_assets.metrics import answer, load_view, shipped_views
-from taxi_assets.months import Month
 from taxi_assets.nyctaxi.bronze.trips_raw import TripsRaw
 from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched, TripsEnrichedQuarantine

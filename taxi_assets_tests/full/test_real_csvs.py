@@ -17,12 +17,12 @@ import duckdb
 import polars as pl
 import pytest
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import contract_of
 from taxi_assets.engines.csv_lines import BROKEN_LINE, ROW
 from taxi_assets.engines.source_files import Format, count_rows, open_source
 from taxi_assets.landing import Landing
-from taxi_assets.months import Month
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.full.processes import first_day
 from taxi_assets_tests.scenario import Workspace, settled
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets.sample import write_month
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 pytestmark = pytest.mark.full
 

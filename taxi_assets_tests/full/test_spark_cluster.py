@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets.sample import write_month
-from taxi_assets.vocabulary import METERED
+from taxi_assets.tlc.vocabulary import METERED
 from taxi_assets_tests.full.processes import (
     MINUTE,
     Home,

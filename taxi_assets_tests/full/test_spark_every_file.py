@@ -13,13 +13,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from taxi_assets.contracts import Verdict, judge
+from taxi_assets.deliveries.landed import look
 from taxi_assets.engines import Engine, PolarsEngine, conform
 from taxi_assets.landing import Landing
+from taxi_assets.tlc import TLC
 from taxi_assets.tlc.bronze.month_file import read_month
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.tlc.trip_files import TripFiles
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import collected, on, transformed, zones
 
 pytestmark = pytest.mark.full
@@ -55,7 +56,7 @@ def _bronze_of(service: Service, real_data: Path) -> list[pl.DataFrame]:
     found = []
     for folder in FOLDERS:
         landing = Landing(str(real_data / "tlc" / folder), {})
-        for of_service, month in TripFiles.of(landing.files()).by_month:
+        for of_service, month in look(TLC, landing).files:
             if of_service is service:
                 read = next(read_month(landing, None, service, month, BRONZE_TRIPS[service])).value
                 rows = collected(conform(BRONZE_TRIPS[service], read))

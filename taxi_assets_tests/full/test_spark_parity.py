@@ -20,20 +20,20 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from taxi_assets.calendars import Month
 from taxi_assets.check_history import latest_results
 from taxi_assets.definitions import defs
 from taxi_assets.engines import Engine
 from taxi_assets.instance import open_instance
-from taxi_assets.months import Month
 from taxi_assets.sample import write_month
-from taxi_assets.tlc.assets import ASSETS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.catalog import CONTENTS
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.full.processes import MINUTE, Home, assert_equal_contents, contents, report_of
 from taxi_assets_tests.scenario import MONTH, in_file_columns, settled, trip
 
 pytestmark = pytest.mark.full
 
-TABLES = sorted("/".join(key.path) for asset in ASSETS for key in asset.keys)
+TABLES = sorted("/".join(key.path) for asset in CONTENTS.tables for key in asset.keys)
 EACH_WORLD = pytest.mark.parametrize("world", ["made_up", "real"], indirect=True)
 AUTUMN = Month(2024, 11)
 _NIGHT = datetime(2024, 11, 3, 1)

@@ -16,7 +16,7 @@ import pytest
 from taxi_assets.engines import Engine
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import PAYMENT_TYPES, Service
+from taxi_assets.tlc.vocabulary import PAYMENT_TYPES, Service
 from taxi_assets_tests.full.processes import Home
 from taxi_assets_tests.scenario import MONTH, Workspace, in_file_columns, trips
 
@@ -74,7 +74,7 @@ def test_on_polars_a_month_needs_no_java_and_imports_no_spark(home: Home, tmp_pa
 
 def test_looking_at_the_definitions_on_spark_starts_no_jvm_and_needs_no_java(home: Home, tmp_path: Path) -> None:
     code = (
-        "from taxi_assets.definitions import defs, month_job; defs.resolve_asset_graph(); month_job('tlc')\n"
+        "from taxi_assets.definitions import defs, period_job; defs.resolve_asset_graph(); period_job('tlc')\n"
         "from pyspark import SparkContext; print(SparkContext._gateway)"
     )
     environment = home.environment(TAXI_ENGINE="spark", PATH=without_java(tmp_path / "bin"))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets.sample import write_month
-from taxi_assets.vocabulary import METERED
+from taxi_assets.tlc.vocabulary import METERED
 from taxi_assets_tests.full.forks import died, start_cli
 from taxi_assets_tests.full.processes import Home, contents
 

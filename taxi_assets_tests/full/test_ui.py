@@ -9,13 +9,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from taxi_assets.tlc.assets import ASSETS, keys_for
+from taxi_assets.deliveries.status import State, meanings
+from taxi_assets.tlc import TLC
+from taxi_assets.tlc.catalog import CONTENTS
 from taxi_assets.tlc.silver.green_trips import GreenTrips
-from taxi_assets.tlc.status import MEANINGS, State
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.full.browser import Ui, browsing
 from taxi_assets_tests.full.conftest import REAL_MONTHS, SevenMonths
 from taxi_assets_tests.full.processes import WEB_SERVER, serving
+from taxi_assets_tests.scenario import keys_for
 
 pytestmark = pytest.mark.full
 
@@ -23,7 +25,7 @@ _ALL_GROUPS = ",".join(f"global%40global%3Atlc_{layer}" for layer in ("bronze", 
 _OBSERVE = """
 import dagster as dg
 from taxi_assets.definitions import defs
-from taxi_assets.tlc.status import STATUS
+from taxi_assets_tests.scenario import STATUS
 with dg.DagsterInstance.get() as instance:
     defs.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance, asset_selection=[STATUS])
 """
@@ -55,7 +57,7 @@ def test_the_graph_shows_every_table_in_the_group_of_its_layer(ui: Ui) -> None:
 
     for layer in ("tlc_bronze", "tlc_silver", "tlc_gold"):
         ui.shows(layer)
-    for name in {key.path[-1] for asset in ASSETS for key in asset.keys}:
+    for name in {key.path[-1] for asset in CONTENTS.tables for key in asset.keys}:
         ui.shows(name)
     ui.shows("24 / 24 Passed")
     ui.screenshot("asset-graph")
@@ -152,13 +154,13 @@ def test_the_picture_of_a_year_is_at_the_asset_of_landings_status(ui: Ui, seven_
     ui.shows("A year in one picture", exact=False)
     for text in (REAL_MONTHS[-1], Service.GREEN, State.OK, State.NOT_IN_LANDING):
         ui.shows(text)
-    ui.shows(MEANINGS[State.OK], exact=False)
+    ui.shows(meanings(TLC)[State.OK], exact=False)
     ui.screenshot("status")
 
 
 def test_nothing_is_called_out_of_date_after_the_months_have_run(ui: Ui) -> None:
     months = "[" + ", ".join(f'"{month}"' for month in REAL_MONTHS) + "]"
-    tables = ", ".join(f"{{path: {json.dumps(key.path)}}}" for asset in ASSETS for key in asset.keys)
+    tables = ", ".join(f"{{path: {json.dumps(key.path)}}}" for asset in CONTENTS.tables for key in asset.keys)
     status = f"staleStatusByPartition(partitions: {months})"
     nodes = ui.server.ask(f"{{ assetNodes(assetKeys: [{tables}]) {{ assetKey {{ path }} {status} }} }}")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import dagster as dg
 import pytest
 
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import Workspace, trips
 
 # Of green's 20 rows one has no distance and one is a refund; of yellow's 10 the last is the first once more.

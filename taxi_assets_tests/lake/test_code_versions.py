@@ -10,7 +10,7 @@ import pytest
 
 from taxi_assets.lake import code_versions
 from taxi_assets.lake.code_versions import code_version
-from taxi_assets.tlc.assets import ASSETS
+from taxi_assets.tlc.catalog import CONTENTS
 
 pytestmark = pytest.mark.fast
 
@@ -81,6 +81,6 @@ def test_an_unchanged_source_keeps_its_version() -> None:
 
 
 def test_every_table_has_a_version_and_tables_of_different_files_have_different_ones() -> None:
-    found = {asset.node_def.name: set(asset.code_versions_by_key.values()) for asset in ASSETS}
+    found = {asset.node_def.name: set(asset.code_versions_by_key.values()) for asset in CONTENTS.tables}
     assert all(len(one) == 1 and None not in one for one in found.values())
-    assert len(set.union(*found.values())) == len(ASSETS)
+    assert len(set.union(*found.values())) == len(CONTENTS.tables)

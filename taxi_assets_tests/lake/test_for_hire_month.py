@@ -10,9 +10,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from taxi_assets.calendars import Month
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.months import Month
-from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.bronze.drift import drift_checks
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
@@ -21,9 +20,9 @@ from taxi_assets.tlc.silver.dim_base import DimBase
 from taxi_assets.tlc.silver.dim_license import DimLicense
 from taxi_assets.tlc.silver.dim_payment import DimPayment
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import FOR_HIRE, METERED, Service
+from taxi_assets.tlc.vocabulary import FOR_HIRE, METERED, Service
 from taxi_assets_tests.lake.conftest import RunMonth
-from taxi_assets_tests.scenario import USUAL, Workspace, trip
+from taxi_assets_tests.scenario import USUAL, Workspace, keys_for, trip
 
 pytestmark = pytest.mark.fast
 

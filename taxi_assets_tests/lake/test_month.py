@@ -13,7 +13,6 @@ from taxi_assets.check_history import latest_results
 from taxi_assets.contracts import Contract
 from taxi_assets.definitions import build_defs
 from taxi_assets.lake.metadata import WITHIN_PUBLISH_LIMIT, asset_key
-from taxi_assets.tlc.assets import keys_for
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
@@ -22,9 +21,9 @@ from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.tlc.silver.dim_payment import DimPayment
 from taxi_assets.tlc.silver.dim_zone import DimZone
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import METERED, Service
+from taxi_assets.tlc.vocabulary import METERED, Service
 from taxi_assets_tests.lake.conftest import RunMonth
-from taxi_assets_tests.scenario import MONTH
+from taxi_assets_tests.scenario import MONTH, keys_for
 
 pytestmark = pytest.mark.fast
 

@@ -9,8 +9,6 @@ import pytest
 
 from taxi_assets.instance import open_instance
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.tlc.assets import keys_for
-from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
@@ -18,8 +16,8 @@ from taxi_assets.tlc.silver.dim_base import DimBase
 from taxi_assets.tlc.silver.dim_payment import DimPayment
 from taxi_assets.tlc.silver.dim_zone import DimZone
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import Service
-from taxi_assets_tests.scenario import MONTH, Workspace, trips
+from taxi_assets.tlc.vocabulary import Service
+from taxi_assets_tests.scenario import BLOCKED_MONTHS, MONTH, Workspace, keys_for, trips
 
 pytestmark = pytest.mark.full
 

@@ -10,16 +10,17 @@ import dagster as dg
 import pytest
 
 from taxi_assets.contracts import Contract
+from taxi_assets.deliveries.status import InLanding, State, draw
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.lake.restored import record
 from taxi_assets.lake.versions import history, restore
 from taxi_assets.places import landing_of
+from taxi_assets.tlc import TLC
 from taxi_assets.tlc.bronze.green_trips import GreenTrips as BronzeGreenTrips
 from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.dim_zone import DimZone
 from taxi_assets.tlc.silver.green_trips import GreenTrips
-from taxi_assets.tlc.status import InLanding, State, draw
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, Workspace, trips
 
 pytestmark = pytest.mark.full
@@ -73,7 +74,7 @@ def last(workspace: Workspace, contract: type[Contract]) -> dg.AssetMaterializat
 
 def status(workspace: Workspace) -> State:
     landing = landing_of(workspace.settings)
-    picture = draw(InLanding.of(landing, workspace.instance), workspace.lake, workspace.instance, [MONTH])
+    picture = draw(InLanding.of(TLC, landing, workspace.instance), workspace.lake, workspace.instance, [MONTH])
     return picture.cells[Service.GREEN, MONTH].state
 
 

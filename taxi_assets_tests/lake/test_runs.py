@@ -9,11 +9,11 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from taxi_assets.calendars import Month
 from taxi_assets.check_history import CheckResult, latest_results
 from taxi_assets.contracts import Contract
 from taxi_assets.definitions import build_defs
 from taxi_assets.lake.metadata import WITHIN_PUBLISH_LIMIT, asset_key
-from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
@@ -22,7 +22,7 @@ from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.tlc.silver.dim_payment import DimPayment
 from taxi_assets.tlc.silver.dim_zone import DimZone
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import METERED, Service
+from taxi_assets.tlc.vocabulary import METERED, Service
 from taxi_assets_tests.scenario import MONTH, Workspace, in_file_columns, trip, trips
 
 pytestmark = pytest.mark.full

@@ -14,11 +14,11 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.definitions import build_defs
 from taxi_assets.engines import Engine
 from taxi_assets.lake.lake import Lake
-from taxi_assets.months import Month
 from taxi_assets.nyctaxi.trip_files import TRIP_COLUMNS
 from taxi_assets.places import lake_of
 from taxi_assets.settings import Settings

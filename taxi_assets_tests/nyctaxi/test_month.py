@@ -16,10 +16,13 @@ import polars as pl
 import pytest
 from deltalake import DeltaTable
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract
+from taxi_assets.deliveries.landed import FeedFile
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.lake.quarantine import QUARANTINES, rows_of
 from taxi_assets.landing import Landing
-from taxi_assets.months import Month
+from taxi_assets.nyctaxi.bronze import trips_raw
 from taxi_assets.nyctaxi.bronze.trips_raw import TripsRaw
 from taxi_assets.nyctaxi.gold.dim_date import DimDate
 from taxi_assets.nyctaxi.gold.dim_rider import DimRider
@@ -28,7 +31,7 @@ from taxi_assets.nyctaxi.gold.dim_zone import DimZone
 from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
 from taxi_assets.nyctaxi.silver.riders import Riders
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched, TripsEnrichedQuarantine
-from taxi_assets.nyctaxi.trip_files import TripFile, trip_files
+from taxi_assets.nyctaxi.trip_files import cut_off, months_in, trip_files
 from taxi_assets.places import landing_of
 from taxi_assets_tests.nyctaxi.rides import MONTH, SCHEMA, Star, ride, rides
 from taxi_assets_tests.scenario import settled
@@ -151,8 +154,8 @@ def test_rows_that_share_a_key_though_they_differ_are_told_and_not_lost_silently
 def test_a_file_of_several_months_is_run_month_by_month_in_any_order(star: Star) -> None:
     star.land([*rides(2), *rides(3, FEBRUARY)])
     landing = landing_of(star.settings)
-    (file,) = trip_files(landing.files())
-    assert file.months(landing) == [MONTH, FEBRUARY]
+    (file,) = trip_files(landing)
+    assert months_in(landing, file.file) == [MONTH, FEBRUARY]
 
     for month in (FEBRUARY, MONTH, FEBRUARY):
         assert not_passed(star.run(month)) == set()
@@ -202,13 +205,42 @@ def test_a_row_without_a_month_is_quarantined_in_the_first_of_its_file(star: Sta
     assert sorted(failed) == [["pickup_in_month"], ["required_values_present"]]
 
 
-def test_a_month_that_no_file_holds_is_one_clear_error(star: Star) -> None:
+def passed_by(result: dg.ExecuteInProcessResult) -> list[str]:
+    """Return why tables were passed by."""
+    events = [event for event in result.all_events if event.event_type is dg.DagsterEventType.ASSET_OBSERVATION]
+    return [str(event.asset_observation_data.asset_observation.metadata["passed_by"].text) for event in events]
+
+
+def test_a_month_that_no_file_holds_is_passed_by_with_the_name_that_is_expected(star: Star) -> None:
     star.land(rides(1))
 
-    (cause,) = causes(star.run(FEBRUARY))
+    (why,) = passed_by(star.run(FEBRUARY))
 
-    assert "holds trips of 2016-02" in cause
-    assert "nyctaxi_trips.parquet" in cause
+    assert why.startswith("There is no trips file for 2016-02 in ")
+    assert why.endswith("nyctaxi_trips*.parquet (or .csv, .csv.gz) is expected. Its tables stay as they are.")
+
+
+def test_a_month_that_is_blocked_is_passed_by_with_the_reason(star: Star) -> None:
+    star.land(rides(1))
+    (Path(star.settings.landing_root) / "nyctaxi_blocked.txt").write_text("trips 2016-01 odd meters")
+
+    (why,) = passed_by(star.run())
+
+    assert why == "trips 2016-01 is blocked (nyctaxi_blocked.txt): odd meters. Its tables stay as they are."
+    assert star.lake.row_count(FactTrips) is None
+
+
+def test_a_quarantine_whose_rows_have_no_number_of_their_own_is_shown_by_its_keys(star: Star) -> None:
+    star.land([*rides(3), *rides(2, fare_amount=-1.0, pickup_zip=10001)])
+    star.run()
+    quarantine = QUARANTINES[TripsEnrichedQuarantine]
+
+    found = rows_of(star.lake, quarantine, {"source_month": MONTH.first_day}, most=1)
+
+    assert found is not None
+    count, (row,) = found
+    assert count == 2
+    assert row["failed_rules"] == ["positive_fare_amount"]
 
 
 def test_a_csv_that_is_cut_off_is_refused_until_it_has_settled_and_then_warned_of(star: Star) -> None:
@@ -254,14 +286,13 @@ def test_a_file_that_is_replaced_while_it_is_read_fails_the_run_and_says_to_run_
     star: Star, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     star.land(rides(5), "nyctaxi_trips.csv")
-    cut_off = TripFile.cut_off
 
-    def look_before_another_lands(trip_file: TripFile, landing: Landing) -> str:
-        found = cut_off(trip_file, landing)
+    def look_before_another_lands(landing: Landing, trip_file: FeedFile) -> str:
+        found = cut_off(landing, trip_file)
         star.land(rides(7), "nyctaxi_trips.csv")
         return found
 
-    monkeypatch.setattr(TripFile, "cut_off", look_before_another_lands)
+    monkeypatch.setattr(trips_raw, "cut_off", look_before_another_lands)
     (message,) = causes(star.run())
     assert message.startswith("nyctaxi_trips.csv was replaced or taken away while it was read")
     assert message.endswith("Run the month again.")

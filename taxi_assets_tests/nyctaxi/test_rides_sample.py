@@ -8,7 +8,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets.sample import write_rides
 from taxi_assets_tests.nyctaxi.rides import MONTH, SCHEMA, Star
 

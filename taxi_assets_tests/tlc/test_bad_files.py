@@ -29,7 +29,7 @@ from taxi_assets.tlc.bronze.green_trips import GreenTrips
 from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.silver.green_trips import GreenTrips as SilverGreenTrips
 from taxi_assets.tlc.silver.green_trips import GreenTripsQuarantine
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, Workspace, in_file_columns, settled, trips
 
 pytestmark = pytest.mark.full

@@ -14,7 +14,7 @@ from taxi_assets.tlc.silver.dim_base import DimBase, bases
 from taxi_assets.tlc.silver.dim_license import DimLicense, licenses
 from taxi_assets.tlc.silver.dim_payment import DimPayment, listed_and_seen
 from taxi_assets.tlc.silver.dim_zone import DimZone, with_unlisted
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, bronze, high_volume, hired, trip
 
 pytestmark = pytest.mark.fast

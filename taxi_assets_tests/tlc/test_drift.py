@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 from deltalake import DeltaTable
 
-from taxi_assets.months import Month
+from taxi_assets.calendars import Month
 from taxi_assets.tlc.bronze.green_trips import GreenTrips
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import Workspace, in_file_columns, trips
 
 pytestmark = pytest.mark.fast

@@ -15,12 +15,12 @@ from typing import Any
 import polars as pl
 import pytest
 
+from taxi_assets.calendars import Month
 from taxi_assets.errors import LandingError
 from taxi_assets.landing import Landing
-from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.month_file import read_month
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 pytestmark = pytest.mark.fast
 

@@ -24,7 +24,7 @@ from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily, by_day
 from taxi_assets.tlc.gold.trips import stack
 from taxi_assets.tlc.silver.passenger_total import PARTS_OF_TOTAL
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import collected, enriched, high_volume, hired, trip
 
 NOON = datetime(2024, 1, 10, 12)

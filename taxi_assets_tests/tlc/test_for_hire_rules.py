@@ -23,7 +23,7 @@ from taxi_assets.engines import Engine, conform
 from taxi_assets.tlc.silver.any_trips import PUBLISH_LIMIT
 from taxi_assets.tlc.silver.passenger_total import PARTS_OF_TOTAL
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import FOR_HIRE, METERED, Service
+from taxi_assets.tlc.vocabulary import FOR_HIRE, METERED, Service
 from taxi_assets_tests.scenario import USUAL, bronze, collected, enriched, judged
 from taxi_assets_tests.tlc.test_rules import Case, Example, broken_by_each, column, failed_rules, kept_rows
 

@@ -25,7 +25,7 @@ from taxi_assets.tlc.gold.fact_trips_borough_hour import FactTripsBoroughHour, b
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily, by_day
 from taxi_assets.tlc.gold.trips import stack
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.vocabulary import METERED, Service
+from taxi_assets.tlc.vocabulary import METERED, Service
 from taxi_assets_tests.scenario import collected, enriched, trip
 
 JANUARY = date(2024, 1, 1)

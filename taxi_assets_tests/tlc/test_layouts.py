@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from taxi_assets.calendars import Month
 from taxi_assets.errors import LandingError
 from taxi_assets.landing import Landing
-from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.layouts import lines_of, words
 from taxi_assets.tlc.bronze.month_file import read_month
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, USUAL, in_file_columns, trips
 
 pytestmark = pytest.mark.fast

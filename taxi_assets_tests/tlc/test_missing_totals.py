@@ -17,7 +17,7 @@ from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
 from taxi_assets.tlc.gold.fact_trips_borough_hour import FactTripsBoroughHour
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.lake.conftest import RunMonth
 from taxi_assets_tests.scenario import Workspace, high_volume, trip, trips
 

@@ -14,6 +14,7 @@ import pytest
 
 from taxi_assets.contracts import Contract, contract_of
 from taxi_assets.definitions import build_defs
+from taxi_assets.deliveries.status import draw
 from taxi_assets.lake.stored_checks import Stored
 from taxi_assets.places import landing_of
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
@@ -24,8 +25,7 @@ from taxi_assets.tlc.gold.fact_trips_borough_hour import FactTripsBoroughHour
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.tlc.silver.dim_payment import DimPayment
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.tlc.status import InLanding, draw
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, Workspace, trips
 
 pytestmark = pytest.mark.full
@@ -66,9 +66,7 @@ def trips_by_service(workspace: Workspace, table: type[Contract]) -> dict[str, i
 
 
 def states(workspace: Workspace) -> dict[Service, str]:
-    picture = draw(
-        InLanding.of(landing_of(workspace.settings), workspace.instance), workspace.lake, workspace.instance, [MONTH]
-    )
+    picture = draw(workspace.in_landing, workspace.lake, workspace.instance, [MONTH])
     return {service: picture.cells[service, MONTH].status for service in (Service.YELLOW, Service.GREEN)}
 
 

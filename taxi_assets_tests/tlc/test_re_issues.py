@@ -15,7 +15,7 @@ from taxi_assets.tlc.bronze.green_trips import GreenTrips
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
 from taxi_assets.tlc.silver.green_trips import GreenTrips as SilverGreenTrips
 from taxi_assets.tlc.silver.green_trips import GreenTripsQuarantine
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.scenario import MONTH, Workspace, in_file_columns, on, trips
 from taxi_assets_tests.scenario import POLARS as ENGINE
 

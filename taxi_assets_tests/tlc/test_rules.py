@@ -23,14 +23,14 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Frame, Verdict, judge, validate
 from taxi_assets.engines import Engine, conform
-from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.silver.any_trips import PUBLISH_LIMIT
 from taxi_assets.tlc.silver.metered_trips import PARTS_OF_TOTAL
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.vocabulary import METERED, Service
+from taxi_assets.tlc.vocabulary import METERED, Service
 from taxi_assets_tests.scenario import PART_OF_ITS_OWN, POLARS, collected, enriched, judged, trip, trips
 
 BOTH = pytest.mark.parametrize("service", METERED)

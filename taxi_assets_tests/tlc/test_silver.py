@@ -24,7 +24,7 @@ from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.silver.green_trips import green_trips
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
 from taxi_assets.tlc.silver.yellow_trips import yellow_trips
-from taxi_assets.vocabulary import METERED, Service
+from taxi_assets.tlc.vocabulary import METERED, Service
 from taxi_assets_tests.scenario import bronze, collected, enriched, judged, trip, zones
 
 BOTH = pytest.mark.parametrize("service", METERED)

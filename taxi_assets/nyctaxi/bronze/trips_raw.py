@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import dagster as dg
 import narwhals.stable.v1 as nw
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Date, Float64, Frame, Int32, Int64, LocalTime, String, column
+from taxi_assets.deliveries.landed import FeedFile, no_file
+from taxi_assets.deliveries.taken import taken
 from taxi_assets.engines import engine_of
 from taxi_assets.engines.typed_rows import RESCUED, rescues_one_of
 from taxi_assets.errors import LandingError
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.lake import Lake
-from taxi_assets.lake.metadata import CUT_OFF
+from taxi_assets.lake.metadata import CUT_OFF, SOURCE_FILES
 from taxi_assets.lake.partitions import partition_of
+from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import Landing
-from taxi_assets.months import Month
+from taxi_assets.nyctaxi import NYCTAXI, TRIPS
 from taxi_assets.nyctaxi.partitions import MONTHS
-from taxi_assets.nyctaxi.trip_files import TRIP_COLUMNS, SourceTrip, TripFile, trip_files
+from taxi_assets.nyctaxi.trip_files import TRIP_COLUMNS, SourceTrip, cut_off, rows_of, trip_files
 
 _MAKES_A_ROW: Final = (*TRIP_COLUMNS, "rescued_values")
 """What rows are told apart by: the six values, and what couldn't become one. Columns that nobody knows don't count."""
-
-SOURCE_FILES: Final = "source_files"
-"""Metadata of a materialization: the files of landing that hold rows of the month, as they were then."""
 
 
 class TripsRaw(
@@ -56,29 +57,23 @@ class TripsRaw(
     source_month: Date = column("Month of the pickup; of one without, the first of its file.", required=True)
 
 
-def read_trips(landing: Landing, month: Month) -> tuple[Frame, list[TripFile]]:
-    """Return the rows of a month in all files, identical ones too, with their keys; and the files that hold some.
+def read_trips(landing: Landing, files: Sequence[FeedFile], month: Month) -> Frame:
+    """Return the rows of a month in some files, identical ones too, with their keys.
 
-    Raises LandingError if no file holds the month.
+    Raises LandingError for a file that can't be used, and if there is none.
     """
-    found, holding = [], []
-    files = trip_files(landing.files())
-    for trip_file in files:
-        rows = trip_file.rows(landing)
-        of_month = rows.filter(nw.col("source_month") == month.first_day)
-        if of_month.select(nw.len()).collect().item():
-            found.append(of_month.with_columns(nw.lit(trip_file.file.path).alias("source_file")))
-            holding.append(trip_file)
-    if not found:
-        there = ", ".join(trip_file.file.path for trip_file in files) or "none"
-        raise LandingError(
-            f"No file in {landing.root} holds trips of {month}. Files are named nyctaxi_trips*.parquet (or .csv, "
-            f".csv.gz); there are: {there}."
-        )
+    if not files:
+        raise LandingError(no_file(NYCTAXI, landing, (TRIPS, month)))
+    found = [
+        rows_of(landing, trip_file)
+        .filter(nw.col("source_month") == month.first_day)
+        .with_columns(nw.lit(trip_file.file.path).alias("source_file"))
+        for trip_file in files
+    ]
     rescued = nw.when(rescues_one_of(TRIP_COLUMNS)).then(nw.col(RESCUED))
     rows = nw.concat(found, how="vertical").with_columns(rescued.alias("rescued_values"))
     # Where no value had to be rescued it adds nothing: nulls are passed over.
-    return engine_of(rows).with_digest(rows, "trip_key", _MAKES_A_ROW), holding
+    return engine_of(rows).with_digest(rows, "trip_key", _MAKES_A_ROW)
 
 
 def each_once(rows: Frame, known: Frame | None, now: datetime) -> Frame:
@@ -94,14 +89,19 @@ def each_once(rows: Frame, known: Frame | None, now: datetime) -> Frame:
 @table_asset(TripsRaw, partitions_def=MONTHS)
 def trips_raw(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
-) -> Iterator[dg.MaterializeResult[Any]]:
-    rows, files = read_trips(landing, Month.parse(context.partition_key))
+) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
+    month = Month.parse(context.partition_key)
+    files = taken(NYCTAXI, landing, context.instance, (TRIPS, month))
+    if isinstance(files, PassBy):
+        yield files
+        return
+    rows = read_trips(landing, files, month)
     partition = partition_of(TripsRaw, MONTHS, context.partition_key)
     stored = lake.embedded()
     known = stored.read(TripsRaw, [partition]) if stored.row_count(TripsRaw, partition) is not None else None
     kept = each_once(rows, known, datetime.now(UTC).replace(tzinfo=None))
-    cut_off = [says for trip_file in files if (says := trip_file.cut_off(landing))]
-    noted = {CUT_OFF: cut_off} if cut_off else {}
+    torn = [says for trip_file in files if (says := cut_off(landing, trip_file))]
+    noted = {CUT_OFF: torn} if torn else {}
     versions = [trip_file.file.version for trip_file in files]
     yield dg.MaterializeResult(value=kept, metadata={SOURCE_FILES: versions, **noted})
     landing.require_as_read([trip_file.file for trip_file in files], TripsRaw.stored_as().sql_name)
@@ -135,7 +135,7 @@ def no_identical_rows(landing: Landing) -> StoredCheck:
 
 
 def _counts(landing: Landing, month: Month) -> tuple[int, int]:
-    rows, _ = read_trips(landing, month)
+    rows = read_trips(landing, trip_files(landing), month)
     in_files = rows.select(nw.len()).collect().item()
     # 0.0 and -0.0 are one value, but two texts, and so two keys.
     told_apart = rows.select(_MAKES_A_ROW).with_columns(nw.col("trip_distance", "fare_amount").cast(nw.String))

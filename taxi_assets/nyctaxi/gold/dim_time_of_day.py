@@ -5,11 +5,11 @@ from __future__ import annotations
 import dagster as dg
 import narwhals.stable.v1 as nw
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, column
 from taxi_assets.engines import Engine, engine_of
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.months import Month
 from taxi_assets.nyctaxi.partitions import MONTHS
 from taxi_assets.nyctaxi.silver.places_and_times import TIMES_OF_DAY
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched

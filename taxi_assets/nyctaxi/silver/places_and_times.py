@@ -9,7 +9,7 @@ from typing import Final
 
 import narwhals.stable.v1 as nw
 
-from taxi_assets.vocabulary import UNKNOWN
+from taxi_assets.nyctaxi import UNKNOWN
 
 TIMES_OF_DAY: Final = {"morning": (6, 11), "afternoon": (12, 17), "evening": (18, 22), "night": (23, 5)}
 """First and last hour of each time of day, in order; night goes over midnight."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dagster as dg
 import narwhals.stable.v1 as nw
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Date, Frame, Int32, String, column
 from taxi_assets.engines import Engine
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.lake import Lake
-from taxi_assets.months import Month
 from taxi_assets.nyctaxi.partitions import MONTHS
 from taxi_assets.nyctaxi.silver.people import rider
 from taxi_assets.nyctaxi.silver.trips_enriched import RIDERS

@@ -12,11 +12,11 @@ from taxi_assets.engines import engine_of, fits_decimal, ratio, units
 from taxi_assets.engines.typed_rows import RESCUED, rescues_one_of
 from taxi_assets.lake.assets import judged_assets
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.nyctaxi import UNKNOWN
 from taxi_assets.nyctaxi.bronze import trips_raw as bronze
 from taxi_assets.nyctaxi.partitions import MONTHS
 from taxi_assets.nyctaxi.silver.places_and_times import borough_of, time_of_day
 from taxi_assets.nyctaxi.trip_files import TRIP_COLUMNS
-from taxi_assets.vocabulary import UNKNOWN
 
 RIDERS: Final = 500
 """How many riders the trips are dealt out to."""

@@ -8,7 +8,7 @@ from typing import Final
 from taxi_assets.contracts import Contract
 from taxi_assets.lake import drift
 from taxi_assets.lake.stored_checks import StoredCheck
-from taxi_assets.vocabulary import HVFHS_LICENSES, PAYMENT_TYPES
+from taxi_assets.tlc.vocabulary import HVFHS_LICENSES, PAYMENT_TYPES
 
 MOST_TIMES_THE_ROWS: Final = 1.5
 """Months differ by up to a fifth from those around them, and February is a tenth shorter: 0.8 * 0.9 is above 1/1.5.

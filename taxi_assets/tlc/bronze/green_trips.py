@@ -7,15 +7,15 @@ from typing import Any
 
 import dagster as dg
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Float64, Int32, column
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.landing import Landing
-from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.metered_trips import MeteredTrips
 from taxi_assets.tlc.bronze.month_file import read_month
 from taxi_assets.tlc.partitions import MONTHS, service_tag
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 
 class GreenTrips(MeteredTrips, table="tlc_bronze/green_trips", partition=("source_month",)):

@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract
 from taxi_assets.engines.source_files import Source
 from taxi_assets.engines.typed_rows import Provenance
-from taxi_assets.months import Month
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 _TABLES: Final = Path(__file__).parent / "layouts"
 _MOST_SHOWN: Final = 40

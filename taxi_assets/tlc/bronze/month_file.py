@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 import dagster as dg
 import narwhals.stable.v1 as nw
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Frame
+from taxi_assets.deliveries.landed import look
+from taxi_assets.deliveries.taken import taken
 from taxi_assets.engines.source_files import Source, count_rows, open_source
 from taxi_assets.engines.typed_rows import typed
-from taxi_assets.lake.metadata import CUT_OFF, SOURCE_COLUMNS, UNKNOWN_COLUMNS
+from taxi_assets.lake.metadata import CUT_OFF, SOURCE_COLUMNS, SOURCE_IDENTITY, UNKNOWN_COLUMNS
 from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import LandedFile, Landing
-from taxi_assets.months import Month
-from taxi_assets.tlc.blocked_months import blocked_months, says_blocked
+from taxi_assets.tlc import TLC
 from taxi_assets.tlc.bronze.layouts import apply_layout, words
-from taxi_assets.tlc.trip_files import TripFiles, find_trip_file, no_file
-from taxi_assets.vocabulary import Service
-
-SOURCE_IDENTITY: Final = "source_identity"
-"""Metadata of a materialization: which file of landing it came from, as it was then."""
+from taxi_assets.tlc.vocabulary import Service
 
 
 def read_month(
@@ -38,12 +36,11 @@ def read_month(
     A month that is blocked, or has no file, is passed by. Raises LandingError, naming the file and what to do, if it
     can't be used, and after the rows are stored if the file was replaced meanwhile.
     """
-    blocked = blocked_months(landing, records).get((service, month))
-    found = None if blocked else find_trip_file(landing, service, month)
-    if found is None:
-        why = says_blocked((service, month), blocked) if blocked else no_file(landing, service, month)
-        yield PassBy(f"{why} Its tables stay as they are.")
+    files = taken(TLC, landing, records, (service, month))
+    if isinstance(files, PassBy):
+        yield files
         return
+    (found,) = files
     source = open_source(landing, found.file, found.format)
     layout = apply_layout(source, service, month, contract)
     rows = typed(source.without(layout.useless), layout.mapped, contract, words())
@@ -94,7 +91,7 @@ def all_rows_read(landing: Landing, service: Service, contract: type[Contract]) 
     def find(stored: Stored) -> Finding:
         count = stored.count(contract)
         came_from = stored.rows(contract).select("source_file", "source_fingerprint").head(1).collect().rows()
-        files = TripFiles.of(landing.files()).by_month.get((service, Month.parse(stored.key)), ())
+        files = look(TLC, landing).files.get((service, Month.parse(stored.key)), ())
         readable = [found for found in files if not found.file.no_file]
         same = [found for found in readable if (found.file.path, landing.fingerprint(found.file)) in came_from]
         if not same:

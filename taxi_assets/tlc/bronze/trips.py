@@ -9,7 +9,7 @@ from taxi_assets.tlc.bronze.fhv_trips import FhvTrips
 from taxi_assets.tlc.bronze.fhvhv_trips import FhvhvTrips
 from taxi_assets.tlc.bronze.green_trips import GreenTrips
 from taxi_assets.tlc.bronze.yellow_trips import YellowTrips
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 BRONZE_TRIPS: Final[dict[Service, type[Contract]]] = {
     Service.YELLOW: YellowTrips,

@@ -11,15 +11,15 @@ from typing import Any
 
 import dagster as dg
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Frame, Int32, String, column
 from taxi_assets.engines.source_files import Format, canonical_names, open_source
 from taxi_assets.engines.typed_rows import Provenance, typed
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.landing import LandedFile, Landing
-from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.month_file import from_file, if_cut_off
 from taxi_assets.tlc.partitions import MONTHS
-from taxi_assets.tlc.trip_files import find_zone_lookup
+from taxi_assets.tlc.zone_lookup import find_zone_lookup
 
 
 class LookupRow(Contract):

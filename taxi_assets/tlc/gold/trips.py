@@ -15,7 +15,7 @@ from taxi_assets.engines import decimal_units, ratio
 from taxi_assets.lake.figures import Figures
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.tlc.silver.trips import QUARANTINES, SILVER_TRIPS
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 MONEY_PLACES: Final = 2
 MILES_PLACES: Final = 3

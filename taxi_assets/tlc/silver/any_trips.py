@@ -10,7 +10,7 @@ import narwhals.stable.v1 as nw
 from taxi_assets.contracts import Contract, Frame, rule
 from taxi_assets.engines import engine_of, fits_decimal, units
 from taxi_assets.tlc.silver.clock import in_missing_hour, in_repeated_hour
-from taxi_assets.vocabulary import UNKNOWN
+from taxi_assets.tlc.vocabulary import UNKNOWN
 
 SECONDS_A_DAY = 24 * 60 * 60
 PUBLISH_LIMIT = 0.5

@@ -11,13 +11,13 @@ from typing import Final
 import dagster as dg
 import narwhals.stable.v1 as nw
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Date, Frame, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
-from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.for_hire_trips import company_of, registered
-from taxi_assets.vocabulary import FOR_HIRE, Service
+from taxi_assets.tlc.vocabulary import FOR_HIRE, Service
 
 _NAMED_IN: Final = {
     Service.FHV: ("dispatching_base_num", "second_base_num", "affiliated_base_num"),

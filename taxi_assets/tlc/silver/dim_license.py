@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import dagster as dg
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Date, Frame, String, column
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.fhvhv_trips import FhvhvTrips
 from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.for_hire_trips import registered
 from taxi_assets.tlc.silver.listed_codes import with_unlisted
-from taxi_assets.vocabulary import HVFHS_LICENSES, Service
+from taxi_assets.tlc.vocabulary import HVFHS_LICENSES, Service
 
 
 class DimLicense(Contract, table="tlc_silver/dim_license", keys=("license_num",), sequence="source_month"):

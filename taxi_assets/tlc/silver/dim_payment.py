@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import dagster as dg
 import narwhals.stable.v1 as nw
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Date, Frame, Int32, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
-from taxi_assets.months import Month
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.listed_codes import with_unlisted
-from taxi_assets.vocabulary import METERED, PAYMENT_TYPES
+from taxi_assets.tlc.vocabulary import METERED, PAYMENT_TYPES
 
 
 class DimPayment(Contract, table="tlc_silver/dim_payment", keys=("payment_type",), sequence="source_month"):

@@ -13,7 +13,7 @@ from taxi_assets.lake.metadata import asset_key
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.partitions import MONTHS
-from taxi_assets.vocabulary import UNKNOWN
+from taxi_assets.tlc.vocabulary import UNKNOWN
 
 
 class DimZone(Contract, table="tlc_silver/dim_zone", keys=("location_id",), sequence="source_month", upstream=Zones):

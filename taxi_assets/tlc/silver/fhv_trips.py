@@ -19,7 +19,7 @@ from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.any_trips import PUBLISH_LIMIT
 from taxi_assets.tlc.silver.for_hire_trips import ForHireTrips, enrich, registered
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 _BASE_NUMBER: Final = "^B[0-9]{5}$"
 

@@ -23,7 +23,7 @@ from taxi_assets.tlc.silver.any_trips import PUBLISH_LIMIT
 from taxi_assets.tlc.silver.clock import in_repeated_hour
 from taxi_assets.tlc.silver.for_hire_trips import ForHireTrips, company_of, enrich, registered
 from taxi_assets.tlc.silver.passenger_total import PARTS_OF_TOTAL, with_total
-from taxi_assets.vocabulary import HVFHS_LICENSES, Service
+from taxi_assets.tlc.vocabulary import HVFHS_LICENSES, Service
 
 MAX_FARE_USD: Final = 10_000
 MAX_DRIVER_PAY_USD: Final = MAX_FARE_USD

@@ -14,7 +14,7 @@ from taxi_assets.engines.typed_rows import rescues_one_of
 from taxi_assets.tlc.money import Minutes
 from taxi_assets.tlc.silver.any_trips import AnyTrips, columns_of_the_file, name_zone
 from taxi_assets.tlc.silver.clock import true_seconds
-from taxi_assets.vocabulary import HVFHS_LICENSES, UNKNOWN
+from taxi_assets.tlc.vocabulary import HVFHS_LICENSES, UNKNOWN
 
 _SAME_RIDE = (
     "dispatching_base_num",

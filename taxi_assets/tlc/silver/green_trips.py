@@ -16,7 +16,7 @@ from taxi_assets.tlc.money import Money
 from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.any_trips import PUBLISH_LIMIT
 from taxi_assets.tlc.silver.metered_trips import PARTS_OF_TOTAL, MeteredTrips, enrich
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 
 class GreenTrips(

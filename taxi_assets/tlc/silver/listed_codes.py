@@ -7,10 +7,10 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 
+from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines import engine_of
-from taxi_assets.months import Month
-from taxi_assets.vocabulary import UNKNOWN
+from taxi_assets.tlc.vocabulary import UNKNOWN
 
 
 def with_unlisted(

@@ -18,7 +18,7 @@ from taxi_assets.tlc.money import Miles, Minutes, Money, MoneyPerMile
 from taxi_assets.tlc.silver.any_trips import AnyTrips, columns_of_the_file, hundredths, name_zone
 from taxi_assets.tlc.silver.clock import true_seconds
 from taxi_assets.tlc.silver.zone_shapes import zone_at
-from taxi_assets.vocabulary import PAYMENT_TYPES, UNKNOWN
+from taxi_assets.tlc.vocabulary import PAYMENT_TYPES, UNKNOWN
 
 MAX_FARE_USD = 1_000_000
 MAX_DISTANCE_MILES = 1_000

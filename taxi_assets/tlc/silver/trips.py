@@ -9,7 +9,7 @@ from taxi_assets.tlc.silver.fhv_trips import FhvTrips, FhvTripsQuarantine
 from taxi_assets.tlc.silver.fhvhv_trips import FhvhvTrips, FhvhvTripsQuarantine
 from taxi_assets.tlc.silver.green_trips import GreenTrips, GreenTripsQuarantine
 from taxi_assets.tlc.silver.yellow_trips import YellowTrips, YellowTripsQuarantine
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc.vocabulary import Service
 
 SILVER_TRIPS: Final[dict[Service, type[Contract]]] = {
     Service.YELLOW: YellowTrips,

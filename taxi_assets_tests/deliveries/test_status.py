@@ -5,43 +5,41 @@ Months that are run, re-issued or damaged in between are in test_status_runs.py.
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
+from taxi_assets.calendars import Calendar, Month
 from taxi_assets.cli.terminal import STATUS_STYLES
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.definitions import build_defs
-from taxi_assets.landing import LandedFile
-from taxi_assets.months import Month
-from taxi_assets.places import landing_of
-from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
-from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.sensor import tlc_landing
-from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.tlc.status import (
-    MEANINGS,
-    STATUS,
+from taxi_assets.deliveries.landed import sorted_out
+from taxi_assets.deliveries.sensor import landing_sensor
+from taxi_assets.deliveries.status import (
     Cell,
     Facts,
-    InLanding,
     Picture,
     State,
     as_markdown,
     cell_of,
     draw,
-    months_to_show,
+    meanings,
+    periods_to_show,
 )
-from taxi_assets.tlc.trip_files import TripFiles
-from taxi_assets.vocabulary import Service
-from taxi_assets_tests.scenario import MONTH, POLARS, Workspace, bronze, judged, trips
+from taxi_assets.landing import LandedFile, Landing
+from taxi_assets.places import landing_of
+from taxi_assets.tlc import TLC
+from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
+from taxi_assets.tlc.silver.trips import SILVER_TRIPS
+from taxi_assets.tlc.vocabulary import Service
+from taxi_assets_tests.scenario import BLOCKED_MONTHS, MONTH, POLARS, STATUS, Workspace, bronze, judged, trips
 
 pytestmark = pytest.mark.fast
 
 GREEN = (Service.GREEN, MONTH)
-TODAY = date(2024, 6, 15)
+NOW = Month(2024, 6)
+NOWHERE = Landing("/nowhere", {})
 FILE = "green_tripdata_2024-01.parquet"
 
 
@@ -57,7 +55,7 @@ def known(
 ) -> Facts:
     """Return the facts of green January, whose files are all in their first version."""
     return Facts(
-        landed=TripFiles.of([LandedFile(path, 1, "1") for path in paths]),
+        landed=sorted_out(TLC, NOWHERE, [LandedFile(path, 1, "1") for path in paths]),
         blocked={GREEN: blocked} if blocked else {},
         stored={GREEN} if stored else set(),
         in_bronze={GREEN} if stored and in_bronze else set(),
@@ -98,7 +96,7 @@ def known(
     ],
 )  # fmt: skip
 def test_a_cell_says_what_a_person_has_to_see_to(facts: Facts, cell: Cell) -> None:
-    assert cell_of(facts, *GREEN, TODAY) == cell
+    assert cell_of(TLC, facts, GREEN, NOW) == cell
 
 
 def test_a_month_is_stale_that_silver_holds_and_bronze_doesnt(workspace: Workspace) -> None:
@@ -106,7 +104,7 @@ def test_a_month_is_stale_that_silver_holds_and_bronze_doesnt(workspace: Workspa
         POLARS.replace(contract, workspace.lake.location(contract), rows, {"source_month": MONTH.first_day})
 
     def state() -> State:
-        found = InLanding.of(landing_of(workspace.settings), workspace.instance)
+        found = workspace.in_landing
         return draw(found, workspace.lake, workspace.instance, [MONTH]).cells[GREEN].state
 
     store(SILVER_TRIPS[Service.GREEN], judged(Service.GREEN, trips(3)).kept)
@@ -116,24 +114,29 @@ def test_a_month_is_stale_that_silver_holds_and_bronze_doesnt(workspace: Workspa
 
 
 @pytest.mark.parametrize(
-    ("today", "state"),
+    ("now", "state"),
     [
-        (date(2023, 12, 31), State.NOT_PUBLISHED),
-        (date(2024, 1, 10), State.NOT_PUBLISHED),
-        (date(2024, 3, 31), State.NOT_PUBLISHED),
-        (date(2024, 4, 1), State.NOT_IN_LANDING),
+        (Month(2023, 12), State.NOT_PUBLISHED),
+        (Month(2024, 1), State.NOT_PUBLISHED),
+        (Month(2024, 3), State.NOT_PUBLISHED),
+        (Month(2024, 4), State.NOT_IN_LANDING),
     ],
 )
-def test_a_month_isnt_missed_until_two_months_after_its_end(today: date, state: State) -> None:
-    assert cell_of(known(), *GREEN, today).state is state
+def test_a_month_isnt_missed_until_two_months_after_its_end(now: Month, state: State) -> None:
+    assert cell_of(TLC, known(), GREEN, now).state is state
+
+
+def test_nothing_is_expected_from_before_a_feed_began() -> None:
+    assert cell_of(TLC, known(), (Service.GREEN, Month(2013, 7)), NOW).state is State.NOT_PUBLISHED
+    assert cell_of(TLC, known(), (Service.GREEN, Month(2013, 8)), NOW).state is State.NOT_IN_LANDING
 
 
 def test_a_file_that_is_there_early_has_landed() -> None:
-    assert cell_of(known(FILE), *GREEN, date(2024, 2, 1)).state is State.LANDED
+    assert cell_of(TLC, known(FILE), GREEN, Month(2024, 2)).state is State.LANDED
 
 
 def test_every_state_has_a_meaning_and_a_colour() -> None:
-    assert set(MEANINGS) == set(State) <= set(STATUS_STYLES)
+    assert set(meanings(TLC)) == set(State) <= set(STATUS_STYLES)
 
 
 # Which months
@@ -149,16 +152,16 @@ def test_every_state_has_a_meaning_and_a_colour() -> None:
     ],
 )
 def test_twelve_months_are_shown_up_to_this_one_or_to_the_newest_known(newest: str, first: str, last: str) -> None:
-    shown = months_to_show([Month.parse(newest), Month(2015, 1)], TODAY)
+    shown = periods_to_show([Month.parse(newest), Month(2015, 1)], NOW)
     assert (str(shown[0]), str(shown[-1]), len(shown)) == (first, last, 12)
 
 
 def test_of_an_empty_lake_the_months_up_to_this_one_are_shown() -> None:
-    assert months_to_show([], TODAY)[-1] == Month.of(TODAY)
+    assert periods_to_show([], NOW)[-1] == NOW
 
 
 def test_a_file_that_is_named_for_a_month_to_come_doesnt_decide_which_are_shown() -> None:
-    assert months_to_show([Month(2015, 1), Month(2099, 1)], TODAY)[-1] == Month(2015, 1)
+    assert periods_to_show([Month(2015, 1), Month(2099, 1)], NOW)[-1] == Month(2015, 1)
 
 
 # In the UI
@@ -176,11 +179,16 @@ def shown(workspace: Workspace) -> str:
 def tick(workspace: Workspace) -> dg.SensorResult:
     """Let the sensor look, and record what it observed as Dagster's daemon does."""
     resources = {"landing": landing_of(workspace.settings), "lake": workspace.lake}
-    result = tlc_landing(dg.build_sensor_context(instance=workspace.instance, resources=resources))
+    result = landing_sensor(TLC)(dg.build_sensor_context(instance=workspace.instance, resources=resources))
     assert isinstance(result, dg.SensorResult)
     for event in result.asset_events:
         workspace.instance.report_runless_asset_event(event)
     return result
+
+
+def pictures(result: dg.SensorResult) -> int:
+    """Count the pictures that a tick has drawn."""
+    return sum(isinstance(event, dg.AssetObservation) for event in result.asset_events)
 
 
 def test_observing_the_asset_shows_a_row_for_each_month_and_says_what_its_words_mean(workspace: Workspace) -> None:
@@ -191,8 +199,8 @@ def test_observing_the_asset_shows_a_row_for_each_month_and_says_what_its_words_
     assert header == "| month | green |"
     assert len(rows) == 12
     assert rows[-2:] == ["| 2023-12 | ○ |", "| 2024-01 | ↓ landed |"]
-    assert f"- ↓ **landed**: {MEANINGS[State.LANDED]}" in shown(workspace)
-    assert f"- ○ **not in landing**: {MEANINGS[State.NOT_IN_LANDING]}" in shown(workspace)
+    assert f"- ↓ **landed**: {meanings(TLC)[State.LANDED]}" in shown(workspace)
+    assert f"- ○ **not in landing**: {meanings(TLC)[State.NOT_IN_LANDING]}" in shown(workspace)
     assert "**stale**" not in shown(workspace)
 
 
@@ -200,7 +208,9 @@ def test_of_services_of_which_nothing_is_there_the_picture_in_the_ui_is_silent()
     def picture(*found: State) -> str:
         months = [Month(2024, number + 1) for number in range(len(found))]
         cells = {(service, month): Cell(State.NOT_IN_LANDING) for service in Service for month in months}
-        return as_markdown(Picture(months, cells | {(Service.GREEN, months[n]): Cell(s) for n, s in enumerate(found)}))
+        return as_markdown(
+            Picture(TLC, months, cells | {(Service.GREEN, months[n]): Cell(s) for n, s in enumerate(found)})
+        )
 
     assert picture(State.NOT_PUBLISHED, State.BLOCKED).startswith("| month | green |\n|---|---|\n| 2024-01 | · |\n")
     assert picture(State.NOT_PUBLISHED, State.NOT_IN_LANDING) == (
@@ -240,13 +250,42 @@ def test_the_picture_says_of_a_blocked_month_why(workspace: Workspace) -> None:
 
 def test_the_sensor_keeps_the_picture_up_to_date_and_writes_none_that_is_the_same(workspace: Workspace) -> None:
     workspace.land(Service.GREEN, [*trips(10), *trips(1, payment_type=42, vendor_id=1)])
-    assert len(tick(workspace).asset_events) == 1
+    assert pictures(tick(workspace)) == 1
     assert "| ↓ landed |" in shown(workspace)
-    assert len(tick(workspace).asset_events) == 0
+    assert pictures(tick(workspace)) == 0
     ran = workspace.run(Service.GREEN)
     assert ran.success, workspace.failures(ran)
-    assert len(tick(workspace).asset_events) == 1
+    assert pictures(tick(workspace)) == 1
     assert "| ⚠ 1 warning |" in shown(workspace)
+
+
+def said_late(result: dg.SensorResult) -> list[tuple[bool, str | None]]:
+    """Return what a tick says of what is late."""
+    return [(one.passed, one.description) for one in result.asset_events if isinstance(one, dg.AssetCheckEvaluation)]
+
+
+def test_the_sensor_keeps_the_check_of_what_is_late_up_to_date(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Calendar, "now", lambda _self: Month(2024, 5))
+    workspace.land(Service.GREEN, trips(10))
+    assert said_late(tick(workspace)) == [(True, "All that should be stored by now is stored.")]
+    assert workspace.run(Service.GREEN).success
+    assert said_late(tick(workspace)) == [(False, "tlc_silver/green_trips lacks 2024-02.")]
+    assert said_late(tick(workspace)) == []
+    (workspace.landing / BLOCKED_MONTHS).write_text("green 2024-02 withdrawn")
+    assert said_late(tick(workspace)) == [(True, "All that should be stored by now is stored.")]
+
+
+def test_the_check_of_what_is_late_warns_where_it_is_run_in_the_ui(workspace: Workspace) -> None:
+    workspace.land(Service.GREEN, trips(10))
+    assert workspace.run(Service.GREEN).success
+    everything = build_defs(workspace.settings).resolve_implicit_global_asset_job_def()
+    key = dg.AssetCheckKey(STATUS, "nothing_late")
+    job = everything.get_subset(asset_selection=set(), asset_check_selection={key})
+    (evaluation,) = job.execute_in_process(instance=workspace.instance).get_asset_check_evaluations()
+    assert (evaluation.passed, evaluation.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert "tlc_silver/green_trips lacks 2024-02, 2024-03, " in str(evaluation.description)
 
 
 def test_a_picture_that_cant_be_drawn_doesnt_keep_months_waiting(workspace: Workspace) -> None:

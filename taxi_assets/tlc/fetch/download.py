@@ -26,7 +26,7 @@ import urllib3
 from requests.utils import requote_uri
 
 from taxi_assets.errors import FetchError
-from taxi_assets.fetch.connections import Ending, session_until
+from taxi_assets.tlc.fetch.connections import Ending, session_until
 
 LONGEST_WAIT: Final = 60.0
 """Seconds that are waited before another attempt; a server that asks for more is left alone."""

@@ -5,7 +5,7 @@ files.py knows what TLC publishes and when a file is good, download.py HTTP, pla
 
 from __future__ import annotations
 
-from taxi_assets.fetch.download import Server
-from taxi_assets.fetch.files import Fetched, Wanted, fetch
+from taxi_assets.tlc.fetch.download import Server
+from taxi_assets.tlc.fetch.files import Fetched, Wanted, fetch
 
 __all__ = ["Fetched", "Server", "Wanted", "fetch"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from taxi_assets.calendars import Month
+
 
 class Service(StrEnum):
     """A TLC licence class whose trips are published as monthly files."""
@@ -14,6 +16,14 @@ class Service(StrEnum):
     FHV = "fhv"
     FHVHV = "fhvhv"
 
+
+FIRST_MONTH: Final = {
+    Service.YELLOW: Month(2009, 1),
+    Service.GREEN: Month(2013, 8),
+    Service.FHV: Month(2015, 1),
+    Service.FHVHV: Month(2019, 2),
+}
+"""The month of the first file that TLC publishes of each service: tlc.nyc.gov, "TLC Trip Record Data"."""
 
 METERED: Final = (Service.YELLOW, Service.GREEN)
 """Taxis: what a trip costs is counted by a taximeter."""

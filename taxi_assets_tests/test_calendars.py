@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
+from taxi_assets.calendars import Month, parse_months
 from taxi_assets.errors import UsageError
-from taxi_assets.months import Month, parse_months
 
 pytestmark = pytest.mark.fast
 

@@ -9,47 +9,48 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from taxi_assets.calendars import Month
 from taxi_assets.definitions import build_defs
+from taxi_assets.deliveries import plan as plans
+from taxi_assets.deliveries.landed import Delivery, Landed, sorted_out
+from taxi_assets.deliveries.plan import MOST_RUNS_A_TICK, Plan, Seen, dump, load
+from taxi_assets.deliveries.sensor import landing_sensor
 from taxi_assets.errors import LandingError
-from taxi_assets.landing import LandedFile
-from taxi_assets.months import Month
+from taxi_assets.landing import LandedFile, Landing
 from taxi_assets.places import landing_of
-from taxi_assets.tlc import sensor
-from taxi_assets.tlc.assets import keys_for
-from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS
+from taxi_assets.tlc import TLC
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
-from taxi_assets.tlc.sensor import MOST_RUNS_A_TICK, Plan, Seen, dump, load, tlc_landing
-from taxi_assets.tlc.trip_files import ServiceMonth, TripFiles
-from taxi_assets.vocabulary import Service
-from taxi_assets_tests.scenario import MONTH, Workspace, trips
+from taxi_assets.tlc.vocabulary import Service
+from taxi_assets_tests.scenario import BLOCKED_MONTHS, MONTH, Workspace, keys_for, trips
 
 pytestmark = pytest.mark.fast
 
 GREEN, YELLOW = (Service.GREEN, MONTH), (Service.YELLOW, MONTH)
 
 
-def landed(**identities: str) -> TripFiles:
+def landed(**identities: str) -> Landed:
     """Return a landing of January files, each service's with an identity: green="a"."""
     return files({f"{service}_tripdata_2024-01.parquet": identity for service, identity in identities.items()})
 
 
-def files(identities: dict[str, str]) -> TripFiles:
-    return TripFiles.of([LandedFile(path, 1, identity) for path, identity in sorted(identities.items())])
+def files(identities: dict[str, str]) -> Landed:
+    listing = [LandedFile(path, 1, identity) for path, identity in sorted(identities.items())]
+    return sorted_out(TLC, Landing("/nowhere", {}), listing)
 
 
 def plan(
-    landed: TripFiles,
-    seen: Mapping[ServiceMonth, Seen],
-    done: Mapping[ServiceMonth, str],
-    blocked: Mapping[ServiceMonth, str] | None = None,
+    landed: Landed,
+    seen: Mapping[Delivery, Seen],
+    done: Mapping[Delivery, str],
+    blocked: Mapping[Delivery, str] | None = None,
     most: int = MOST_RUNS_A_TICK,
 ) -> Plan:
     """Plan; no month is blocked unless one is given."""
-    return sensor.plan(landed, seen, done, blocked or {}, most)
+    return plans.plan(TLC, landed, seen, done, blocked or {}, most)
 
 
-def requested(planned: Plan) -> list[tuple[str, tuple[Service, ...]]]:
-    return [(str(request.month), request.services) for request in planned.requests]
+def requested(planned: Plan) -> list[tuple[str, tuple[str, ...]]]:
+    return [(str(request.period), request.feeds) for request in planned.requests]
 
 
 # The planner
@@ -67,7 +68,7 @@ def test_what_was_requested_isnt_requested_again() -> None:
 
 def test_all_services_of_a_month_are_one_request() -> None:
     (request,) = plan(landed(yellow="b", green="a", fhvhv="c", fhv="d"), {}, {}).requests
-    assert set(request.services) == set(Service)
+    assert set(request.feeds) == set(Service)
 
 
 def test_later_only_the_service_that_changed_is_requested() -> None:
@@ -78,11 +79,11 @@ def test_later_only_the_service_that_changed_is_requested() -> None:
 
 
 def test_bytes_that_come_back_are_requested_again_under_a_key_of_their_own() -> None:
-    seen: dict[ServiceMonth, Seen] = {}
+    seen: dict[Delivery, Seen] = {}
     keys = []
     for identity in ("a", "b", "a", "b"):
         planned = plan(landed(green=identity), seen, {})
-        seen = load(dump(planned.seen))
+        seen = load(TLC, dump(planned.seen))
         keys += [request.run_key for request in planned.requests]
     assert len(keys) == len(set(keys)) == 4
 
@@ -144,11 +145,11 @@ def test_a_tick_requests_so_many_months_and_the_rest_follow_the_earliest_first()
         for month in range(1, 13)
     ]
     everything = files(dict.fromkeys(names, "a"))
-    seen: dict[ServiceMonth, Seen] = {}
+    seen: dict[Delivery, Seen] = {}
     ticks = []
     while (planned := plan(everything, seen, {}, most=10)).requests:
-        ticks.append([str(request.month) for request in planned.requests])
-        assert all(set(request.services) == set(Service) for request in planned.requests)
+        ticks.append([str(request.period) for request in planned.requests])
+        assert all(set(request.feeds) == set(Service) for request in planned.requests)
         assert [message for message in planned.messages if "waiting" in message] == (
             [f"{24 - 10 * len(ticks)} more months are waiting for the next ticks."] if len(ticks) < 3 else []
         )
@@ -190,9 +191,9 @@ def test_a_blocked_month_is_passed_by_with_the_reason_and_holds_up_no_other_serv
 def test_a_month_is_requested_once_it_is_blocked_no_more_under_a_key_of_its_own(before: dict[str, str]) -> None:
     landing = landed(green="a")
     first, seen = plan(landed(**before), {}, {}).requests, plan(landed(**before), {}, {}).seen
-    blocked = plan(landing, load(dump(seen)), {}, REASON)
+    blocked = plan(landing, load(TLC, dump(seen)), {}, REASON)
     assert blocked.requests == plan(landing, blocked.seen, {}, REASON).requests == ()
-    (again,) = plan(landing, load(dump(blocked.seen)), {}).requests
+    (again,) = plan(landing, load(TLC, dump(blocked.seen)), {}).requests
     assert again.run_key not in {request.run_key for request in first}
 
 
@@ -214,11 +215,11 @@ def test_a_re_issue_of_a_stored_month_is_passed_by_while_it_is_blocked() -> None
 
 def test_a_cursor_is_read_back_as_it_was_written() -> None:
     seen = {GREEN: Seen('a/"b" é.parquet@1-2', 3), YELLOW: Seen("x", 0), (Service.GREEN, Month(2009, 12)): Seen("y", 1)}
-    assert load(dump(seen)) == seen
+    assert load(TLC, dump(seen)) == seen
 
 
 def test_a_sensor_that_never_ran_knows_nothing() -> None:
-    assert load(None) == load("") == {}
+    assert load(TLC, None) == load(TLC, "") == {}
 
 
 # The sensor
@@ -230,7 +231,7 @@ def tick(workspace: Workspace, cursor: str | None = None) -> dg.SensorResult:
         cursor=cursor,
         resources={"landing": landing_of(workspace.settings), "lake": workspace.lake},
     )
-    result = tlc_landing(context)
+    result = landing_sensor(TLC)(context)
     assert isinstance(result, dg.SensorResult)
     return result
 
@@ -273,7 +274,7 @@ def test_the_sensor_passes_a_blocked_month_by_until_its_line_is_deleted(workspac
 def test_no_month_is_requested_while_what_is_blocked_cant_be_told(workspace: Workspace) -> None:
     (workspace.landing / "green_tripdata_2024-01.parquet").write_bytes(b"a")
     (workspace.landing / BLOCKED_MONTHS).write_text("gren 2024-01 fares are in cents")
-    with pytest.raises(LandingError, match="line 1: There is no service 'gren'"):
+    with pytest.raises(LandingError, match="line 1: There is no service 'gren' in tlc"):
         tick(workspace)
 
 
@@ -314,7 +315,7 @@ def test_a_request_is_run_as_it_stands_and_then_known_without_a_cursor(workspace
     (request,) = result.run_requests or []
     done = (
         build_defs(workspace.settings)
-        .resolve_job_def(tlc_landing.job_name)
+        .resolve_job_def(TLC.period_job)
         .execute_in_process(
             instance=workspace.instance,
             partition_key=request.partition_key,

@@ -1,4 +1,4 @@
-"""Checks of what a month stores, run alone from the command line and recorded as those of any run.
+"""Checks of what a period stores, run alone from the command line and recorded as those of any run.
 
 No table is made anew, so the rules that judge a file's rows aren't asked: they are checked while their table is made.
 """
@@ -11,6 +11,7 @@ from typing import Final
 import dagster as dg
 
 from taxi_assets import definitions
+from taxi_assets.calendars import Period
 from taxi_assets.catalog import Catalog
 from taxi_assets.check_history import CheckResult, latest_results
 from taxi_assets.commands import to_materialize
@@ -19,8 +20,6 @@ from taxi_assets.errors import TaxiAssetsError
 from taxi_assets.instance import open_instance
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.lake.partitions import partition_of
-from taxi_assets.month_reports import require_partitions
-from taxi_assets.months import Month
 from taxi_assets.places import lake_of, landing_of
 from taxi_assets.runs import RunOutcome, run_partition
 from taxi_assets.settings import Settings
@@ -30,22 +29,22 @@ _TAGS: Final = {"only": "checks"}
 
 
 def run(
-    catalog: Catalog, settings: Settings, month: Month, table: type[Contract] | None, on_step: Callable[[str], None]
+    catalog: Catalog, settings: Settings, period: Period, table: type[Contract] | None, on_step: Callable[[str], None]
 ) -> tuple[RunOutcome, list[CheckResult]]:
-    """Run the checks of what a month stores, in a table or in all; return how the run ended, and the results.
+    """Run the checks of what a period stores, in a table or in all; return how the run ended, and the results.
 
-    Raises UsageError for a month that has no partition, TaxiAssetsError if it isn't stored.
+    Raises UsageError for a period that has no partition, TaxiAssetsError if it isn't stored.
     """
-    keys = _checks_of(catalog, settings, month, table)
+    keys = _checks_of(catalog, settings, period, table)
     instance = open_instance(settings.dagster_home)
-    job = dg.build_reconstructable_job(definitions.__name__, definitions.month_job.__name__, (catalog.name,))
-    outcome = run_partition(job, str(month), (), instance, on_step, _TAGS, checks=keys)
-    results = latest_results(instance, keys, str(month))
+    job = dg.build_reconstructable_job(definitions.__name__, definitions.period_job.__name__, (catalog.name,))
+    outcome = run_partition(job, str(period), (), instance, on_step, _TAGS, checks=keys)
+    results = latest_results(instance, keys, str(period))
     return outcome, [result for result in results if result.run_id == outcome.run_id]
 
 
 def _checks_of(
-    catalog: Catalog, settings: Settings, month: Month, table: type[Contract] | None
+    catalog: Catalog, settings: Settings, period: Period, table: type[Contract] | None
 ) -> list[dg.AssetCheckKey]:
     contents, lake = catalog.load(), lake_of(settings)
     partitions = {
@@ -54,24 +53,22 @@ def _checks_of(
         if asset.partitions_def is not None
         for key in asset.keys
     }
-    for definition in partitions.values():
-        if isinstance(definition, dg.MonthlyPartitionsDefinition):
-            require_partitions([month], definition)
-    # A table without partitions holds what any month has left there.
-    by_month = [contract for contract in partitions if contract.stored_as().partition]
+    catalog.calendar.require([period])
+    # A table without partitions holds what any period has left there.
+    by_period = [contract for contract in partitions if contract.stored_as().partition]
     stored = {
         contract
-        for contract in by_month
-        if lake.row_count(contract, partition_of(contract, partitions[contract], str(month))) is not None
+        for contract in by_period
+        if lake.row_count(contract, partition_of(contract, partitions[contract], str(period))) is not None
     }
     if stored:
-        stored |= {one for one in partitions.keys() - set(by_month) if lake.location(one).version() is not None}
+        stored |= {one for one in partitions.keys() - set(by_period) if lake.location(one).version() is not None}
     chosen = stored if table is None else stored & {table}
     if not chosen:
         names = None if table is None else [table.stored_as().key]
         what = f"Nothing of {catalog.name}" if table is None else f"Nothing of {table.stored_as().sql_name}"
-        again = " or ".join(to_materialize(str(month), names or [one.stored_as().key for one in by_month]))
-        raise TaxiAssetsError(f"{what} is stored for {month}. Run the month first: {again}")
+        again = " or ".join(to_materialize(str(period), names or [one.stored_as().key for one in by_period]))
+        raise TaxiAssetsError(f"{what} is stored for {period}. Run it first: {again}")
     tables = {asset_key(contract) for contract in chosen}
     every = {key for check in contents.checks(landing_of(settings)) for key in check.check_keys}
     return sorted(key for key in every if key.asset_key in tables)

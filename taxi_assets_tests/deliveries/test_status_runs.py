@@ -8,18 +8,18 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from taxi_assets.calendars import Month
 from taxi_assets.definitions import build_defs
+from taxi_assets.deliveries.landed import Delivery
+from taxi_assets.deliveries.plan import plan
+from taxi_assets.deliveries.records import sources_of
+from taxi_assets.deliveries.status import draw
 from taxi_assets.instance import open_instance
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.months import Month
-from taxi_assets.places import landing_of
-from taxi_assets.tlc.assets import keys_for
+from taxi_assets.tlc import TLC
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.month_records import sources_of
-from taxi_assets.tlc.sensor import plan
-from taxi_assets.tlc.status import InLanding, draw
-from taxi_assets.vocabulary import Service
-from taxi_assets_tests.scenario import MONTH, Workspace, trips
+from taxi_assets.tlc.vocabulary import Service
+from taxi_assets_tests.scenario import MONTH, Workspace, keys_for, trips
 
 pytestmark = pytest.mark.full
 
@@ -28,8 +28,7 @@ GREEN = (Service.GREEN, MONTH)
 
 def word(workspace: Workspace, service: Service = Service.GREEN, month: Month = MONTH) -> str:
     """Return what the picture says of a month now."""
-    found = InLanding.of(landing_of(workspace.settings), workspace.instance)
-    picture = draw(found, workspace.lake, workspace.instance, [MONTH, month])
+    picture = draw(workspace.in_landing, workspace.lake, workspace.instance, [MONTH, month])
     return str(picture.cells[service, month])
 
 
@@ -37,11 +36,12 @@ def good(result: dg.ExecuteInProcessResult, workspace: Workspace) -> None:
     assert result.success, workspace.failures(result)
 
 
-def requested(workspace: Workspace) -> set[tuple[Service, Month]]:
+def requested(workspace: Workspace) -> set[Delivery]:
     """Return what the sensor would request if it had no cursor."""
-    found = InLanding.of(landing_of(workspace.settings), workspace.instance)
-    planned = plan(found.files, {}, sources_of(workspace.instance, list(found.files.by_month)), found.blocked)
-    return {(service, request.month) for request in planned.requests for service in request.services}
+    found = workspace.in_landing
+    done = sources_of(workspace.instance, TLC, list(found.landed.files))
+    planned = plan(TLC, found.landed, {}, done, found.blocked)
+    return {(feed, request.period) for request in planned.requests for feed in request.feeds}
 
 
 def test_a_month_is_landed_then_materialized_then_stale_and_the_sensor_agrees(workspace: Workspace) -> None:

@@ -1,62 +1,65 @@
-"""What Dagster's instance has on record of a service's months: which file each came from, and how its runs ended.
+"""What Dagster's instance has on record of deliveries: which files each came from, and how its runs ended.
 
-Each question is asked once for all months. What stands in landing is trip_files.py's to say, what stands in the lake
-the Delta logs'.
+Each question is asked once for all periods. What stands in landing is landed.py's to say, what stands in the lake the
+Delta logs'.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import Any, Final
 
 import dagster as dg
 from dagster._core.storage.tags import ROOT_RUN_ID_TAG
 
+from taxi_assets.catalog import Catalog
 from taxi_assets.contracts import Contract
-from taxi_assets.lake.metadata import asset_key
+from taxi_assets.deliveries.landed import Delivery, identity_of
+from taxi_assets.lake.metadata import SOURCE_FILES, SOURCE_IDENTITY, asset_key
 from taxi_assets.lake.restored import RESTORED_VERSION
-from taxi_assets.months import Month
-from taxi_assets.tlc.bronze.month_file import SOURCE_IDENTITY
-from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.silver.trips import SILVER_TRIPS
-from taxi_assets.tlc.trip_files import ServiceMonth
-from taxi_assets.vocabulary import Service
 
 _NOT_DONE: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 
 
-def sources_of(instance: dg.DagsterInstance, wanted: Collection[ServiceMonth]) -> dict[ServiceMonth, str]:
-    """Look up which file each stored bronze month came from, as `LandedFile.version` has it."""
-    sources: dict[ServiceMonth, str] = {}
-    for service, contract in BRONZE_TRIPS.items():
-        places = _last_stored(instance, contract, service, wanted)
+def sources_of(instance: dg.DagsterInstance, catalog: Catalog, wanted: Collection[Delivery]) -> dict[Delivery, str]:
+    """Look up which files each stored bronze period came from, as `identity_of` has them."""
+    sources: dict[Delivery, str] = {}
+    for feed, tables in catalog.load().feeds.items():
+        places = _last_stored(instance, tables.bronze, feed, wanted)
         if not places:
             continue
-        of_months = dg.AssetRecordsFilter(asset_key(contract), storage_ids=list(places.values()))
-        for record in instance.fetch_materializations(of_months, limit=len(places)).records:
-            identity = record.asset_materialization and record.asset_materialization.metadata.get(SOURCE_IDENTITY)
+        of_periods = dg.AssetRecordsFilter(asset_key(tables.bronze), storage_ids=list(places.values()))
+        for record in instance.fetch_materializations(of_periods, limit=len(places)).records:
+            identity = record.asset_materialization and _identity_in(record.asset_materialization.metadata)
             if identity and record.partition_key:
-                sources[service, Month.parse(record.partition_key)] = str(identity.value)
+                sources[feed, catalog.calendar.period(record.partition_key)] = identity
     return sources
 
 
-def sources_of_silver(instance: dg.DagsterInstance, wanted: Collection[ServiceMonth]) -> dict[ServiceMonth, str]:
-    """Look up which file each stored silver month came from.
+def sources_of_silver(
+    instance: dg.DagsterInstance, catalog: Catalog, wanted: Collection[Delivery]
+) -> dict[Delivery, str]:
+    """Look up which files each stored silver period came from.
 
     Unknown if only bronze was stored again since, or silver was restored to what an earlier bronze may have been.
     """
-    current: set[ServiceMonth] = set()
-    for service, contract in SILVER_TRIPS.items():
-        silver = _last_stored(instance, contract, service, wanted)
-        bronze = _last_stored(instance, BRONZE_TRIPS[service], service, wanted)
-        of_bronze = {key: place for key, place in silver.items() if place > bronze.get(key, place)}
-        restored = _restored(instance, contract, of_bronze.values())
-        current |= {(service, Month.parse(key)) for key in of_bronze.keys() - restored}
+    current: set[Delivery] = set()
+    for feed, tables in catalog.load().feeds.items():
+        silver = _last_stored(instance, tables.silver, feed, wanted)
+        bronze = _last_stored(instance, tables.bronze, feed, wanted)
+        of_bronze = {key: place for key, place in silver.items() if place >= bronze.get(key, place)}
+        restored = _restored(instance, tables.silver, of_bronze.values())
+        current |= {(feed, catalog.calendar.period(key)) for key in of_bronze.keys() - restored}
     return {
-        service_month: source
-        for service_month, source in sources_of(instance, wanted).items()
-        if service_month in current
+        delivery: source for delivery, source in sources_of(instance, catalog, wanted).items() if delivery in current
     }
+
+
+def _identity_in(metadata: Mapping[str, Any]) -> str:
+    """Return which files a materialization is recorded to have come from; an empty text, if none are."""
+    if SOURCE_IDENTITY in metadata:
+        return str(metadata[SOURCE_IDENTITY].value)
+    return identity_of(map(str, metadata[SOURCE_FILES].value)) if SOURCE_FILES in metadata else ""
 
 
 def not_made_good(instance: dg.DagsterInstance, run_ids: Collection[str]) -> set[str]:
@@ -104,8 +107,8 @@ def _restored(instance: dg.DagsterInstance, contract: type[Contract], places: Co
     """Return the partition keys of those of some materializations that restoring a table has recorded."""
     if not places:
         return set()
-    of_months = dg.AssetRecordsFilter(asset_key(contract), storage_ids=list(places))
-    records = instance.fetch_materializations(of_months, limit=len(places)).records
+    of_periods = dg.AssetRecordsFilter(asset_key(contract), storage_ids=list(places))
+    records = instance.fetch_materializations(of_periods, limit=len(places)).records
     return {
         str(record.partition_key)
         for record in records
@@ -114,10 +117,10 @@ def _restored(instance: dg.DagsterInstance, contract: type[Contract], places: Co
 
 
 def _last_stored(
-    instance: dg.DagsterInstance, contract: type[Contract], service: Service, wanted: Collection[ServiceMonth]
+    instance: dg.DagsterInstance, contract: type[Contract], feed: str, wanted: Collection[Delivery]
 ) -> Mapping[str, int]:
-    """Return where in the event log the last materializations of a service's months stand, by partition key."""
-    keys = {str(month) for owner, month in wanted if owner is service}
+    """Return where in the event log the last materializations of a feed's periods stand, by partition key."""
+    keys = {str(period) for owner, period in wanted if owner == feed}
     if not keys:
         # Asked of no partition, Dagster answers for all.
         return {}

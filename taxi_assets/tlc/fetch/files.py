@@ -19,16 +19,18 @@ from typing import Final, Literal
 import obstore
 import requests
 
+from taxi_assets.calendars import Month
+from taxi_assets.deliveries.landed import feed_files
 from taxi_assets.engines.parquet_footer import read_footer
 from taxi_assets.errors import FetchError, first_line
-from taxi_assets.fetch.download import NotThereError, Server, TooLargeError, Transfer, download, remove_parts
-from taxi_assets.fetch.place import Place
 from taxi_assets.landing import Landing
-from taxi_assets.months import Month
 from taxi_assets.object_store import open_store
 from taxi_assets.sample import read_planted
-from taxi_assets.tlc.trip_files import ZONE_LOOKUPS, TripFiles
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc import TLC
+from taxi_assets.tlc.fetch.download import NotThereError, Server, TooLargeError, Transfer, download, remove_parts
+from taxi_assets.tlc.fetch.place import Place
+from taxi_assets.tlc.vocabulary import Service
+from taxi_assets.tlc.zone_lookup import ZONE_LOOKUPS
 
 LATEST_ARRIVAL: Final = 6
 """Months after which a month is published: TLC takes about two, at times more. Older ones aren't yet to come."""
@@ -215,12 +217,12 @@ class _Fetcher:
 def _taken(wanted: Sequence[Wanted], landing: Landing, place: Place) -> dict[Wanted, str]:
     """Say of the files that mustn't be fetched why: two of a month, or of the lookup, would make both unreadable."""
     landed = landing.files()
-    by_month = TripFiles.of(landed).by_month
+    trip_files, _ = feed_files(TLC, landed)
     samples = read_planted(place.folder) if place.folder else {}
     taken = {}
     for file in wanted:
         if file.service is not None and file.month is not None:
-            standing = [found.file.path for found in by_month.get((file.service, file.month), ())]
+            standing = [one.file.path for one in trip_files if (one.feed, one.period) == (file.service, file.month)]
         else:
             standing = [found.path for found in landed if found.name in ZONE_LOOKUPS]
         others = [path for path in standing if path != file.name]

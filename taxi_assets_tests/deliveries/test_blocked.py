@@ -10,13 +10,14 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from taxi_assets.calendars import Month
+from taxi_assets.deliveries.blocked import blocked_in
 from taxi_assets.errors import LandingError
 from taxi_assets.landing import Landing
-from taxi_assets.months import Month
-from taxi_assets.tlc.blocked_months import BLOCKED_MONTHS, blocked_months
+from taxi_assets.tlc import TLC
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.vocabulary import Service
-from taxi_assets_tests.scenario import USUAL, Workspace
+from taxi_assets.tlc.vocabulary import Service
+from taxi_assets_tests.scenario import BLOCKED_MONTHS, USUAL, Workspace
 
 pytestmark = pytest.mark.fast
 
@@ -27,12 +28,12 @@ def blocked(folder: Path, text: str | bytes) -> dict[str, str]:
     (folder / BLOCKED_MONTHS).write_bytes(content)
     return {
         f"{service} {month}": reason
-        for (service, month), reason in blocked_months(Landing(str(folder), {}), None).items()
+        for (service, month), reason in blocked_in(TLC, Landing(str(folder), {}), None).items()
     }
 
 
 def test_without_the_file_nothing_is_blocked(tmp_path: Path) -> None:
-    assert blocked_months(Landing(str(tmp_path), {}), None) == {}
+    assert blocked_in(TLC, Landing(str(tmp_path), {}), None) == {}
 
 
 def test_a_line_blocks_a_month_or_a_range_of_a_service_with_its_reason(tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def test_a_month_that_is_blocked_twice_has_both_reasons(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("gren 2024-03 bad", "There is no service 'gren'; there are yellow, green, fhv, fhvhv."),
+        ("gren 2024-03 bad", "There is no service 'gren' in tlc; there are yellow, green, fhv, fhvhv."),
         ("green 2024-3 bad", "'2024-3' is not a month."),
         ("green 2024-13 bad", "There is no month 2024-13"),
         ("green 2024-05:2024-03 bad", "The range '2024-05:2024-03' runs backwards."),
@@ -78,7 +79,7 @@ def test_a_mistake_is_one_error_that_names_the_line_and_what_a_line_is(tmp_path:
     message = str(caught.value)
     assert message.startswith("blocked_months.txt in landing, line 3: ")
     assert problem in message
-    assert message.endswith("A line is a service, a month or a range, and why: green 2024-03 fares are in cents.")
+    assert message.endswith("A line is a service, a month or a range, and why: fhvhv 2019-03 its amounts are in cents.")
     assert "\n" not in message
 
 
@@ -89,7 +90,7 @@ def test_a_file_that_is_no_text_is_an_error_that_names_it(tmp_path: Path) -> Non
 
 def test_a_month_that_has_other_services_too_is_blocked_for_its_own_alone(tmp_path: Path) -> None:
     (tmp_path / BLOCKED_MONTHS).write_text("green 2024-03 bad")
-    assert set(blocked_months(Landing(str(tmp_path), {}), None)) == {(Service.GREEN, Month(2024, 3))}
+    assert set(blocked_in(TLC, Landing(str(tmp_path), {}), None)) == {(Service.GREEN, Month(2024, 3))}
 
 
 # --- a list that is lost
@@ -121,38 +122,38 @@ def test_what_is_no_file_is_an_error_that_says_what_it_is(
     with pytest.raises(
         LandingError, match=rf"^blocked_months\.txt in landing can't be read: it is {what}.*, not a file"
     ):
-        blocked_months(Landing(str(tmp_path), {}), None)
+        blocked_in(TLC, Landing(str(tmp_path), {}), None)
 
 
 def test_a_folder_of_that_name_in_a_bucket_is_an_error(tmp_path: Path) -> None:
     (tmp_path / BLOCKED_MONTHS).mkdir()
     (tmp_path / BLOCKED_MONTHS / "green").write_text("green 2024-03 bad")
     with pytest.raises(LandingError, match="can't be read: it is a folder, not a file"):
-        blocked_months(Landing(f"file://{tmp_path}", {}), None)
+        blocked_in(TLC, Landing(f"file://{tmp_path}", {}), None)
 
 
 def test_a_bucket_without_the_list_blocks_nothing(tmp_path: Path) -> None:
-    assert blocked_months(Landing(f"file://{tmp_path}", {}), None) == {}
+    assert blocked_in(TLC, Landing(f"file://{tmp_path}", {}), None) == {}
 
 
 def test_a_file_without_an_end_is_refused_by_its_size(tmp_path: Path) -> None:
     with (tmp_path / BLOCKED_MONTHS).open("wb") as endless:
         endless.truncate(3_000_000_000)
     with pytest.raises(LandingError, match="it has 3,000,000,000 bytes, which no such text has"):
-        blocked_months(Landing(str(tmp_path), {}), None)
+        blocked_in(TLC, Landing(str(tmp_path), {}), None)
 
 
 def test_a_file_that_says_it_is_empty_isnt_read(tmp_path: Path) -> None:
     # As those of /proc do, some of which never end.
     (tmp_path / BLOCKED_MONTHS).symlink_to("/proc/self/status")
-    assert blocked_months(Landing(str(tmp_path), {}), None) == {}
+    assert blocked_in(TLC, Landing(str(tmp_path), {}), None) == {}
 
 
 def test_a_link_to_a_list_elsewhere_is_followed(tmp_path: Path) -> None:
     (tmp_path / "landing").mkdir()
     (tmp_path / "list").write_text("green 2024-03 bad")
     (tmp_path / "landing" / BLOCKED_MONTHS).symlink_to("../list")
-    assert blocked_months(Landing(str(tmp_path / "landing"), {}), None) == {(Service.GREEN, Month(2024, 3)): "bad"}
+    assert blocked_in(TLC, Landing(str(tmp_path / "landing"), {}), None) == {(Service.GREEN, Month(2024, 3)): "bad"}
 
 
 @pytest.mark.parametrize("line", ["root:x:0:0 secret", "green root:x:0:0 secret", "green"])
@@ -161,7 +162,7 @@ def test_nothing_is_quoted_of_a_file_that_a_link_out_of_landing_leads_to(tmp_pat
     (tmp_path / "list").write_text(line)
     (tmp_path / "landing" / BLOCKED_MONTHS).symlink_to(tmp_path / "list")
     with pytest.raises(LandingError, match="line 1: It is what isn't shown") as caught:
-        blocked_months(Landing(str(tmp_path / "landing"), {}), None)
+        blocked_in(TLC, Landing(str(tmp_path / "landing"), {}), None)
     assert "root" not in str(caught.value)
 
 
@@ -170,17 +171,17 @@ def test_a_list_that_was_there_and_is_gone_is_an_error_until_one_is_there(
     tmp_path: Path, instance: dg.DagsterInstance, text: str
 ) -> None:
     landing = Landing(str(tmp_path), {})
-    assert blocked_months(landing, instance) == {}
+    assert blocked_in(TLC, landing, instance) == {}
     (tmp_path / BLOCKED_MONTHS).write_text(text)
-    known = blocked_months(landing, instance)
+    known = blocked_in(TLC, landing, instance)
     (tmp_path / BLOCKED_MONTHS).unlink()
     for _ in range(2):
         with pytest.raises(
             LandingError, match=r"was in .* before, and is gone: .* put an empty file of that name there"
         ):
-            blocked_months(landing, instance)
+            blocked_in(TLC, landing, instance)
     (tmp_path / BLOCKED_MONTHS).write_text(text)
-    assert blocked_months(landing, instance) == known
+    assert blocked_in(TLC, landing, instance) == known
 
 
 @pytest.mark.parametrize("service", Service)
@@ -202,19 +203,19 @@ def test_a_list_that_is_gone_from_one_landing_is_missed_in_no_other(
     tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
     (tmp_path / BLOCKED_MONTHS).write_text("")
-    blocked_months(Landing(str(tmp_path), {}), instance)
+    blocked_in(TLC, Landing(str(tmp_path), {}), instance)
     (tmp_path / "other").mkdir()
-    assert blocked_months(Landing(str(tmp_path / "other"), {}), instance) == {}
+    assert blocked_in(TLC, Landing(str(tmp_path / "other"), {}), instance) == {}
 
 
 def test_what_cant_be_made_sense_of_isnt_forgotten_either(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     landing = Landing(str(tmp_path), {})
     (tmp_path / BLOCKED_MONTHS).write_text("green")
     with pytest.raises(LandingError, match="line 1"):
-        blocked_months(landing, instance)
+        blocked_in(TLC, landing, instance)
     (tmp_path / BLOCKED_MONTHS).unlink()
     with pytest.raises(LandingError, match="is gone"):
-        blocked_months(landing, instance)
+        blocked_in(TLC, landing, instance)
 
 
 def test_months_in_other_digits_than_ours_are_a_mistake(tmp_path: Path) -> None:

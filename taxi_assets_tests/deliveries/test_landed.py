@@ -8,16 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from taxi_assets.calendars import Month
+from taxi_assets.deliveries.landed import FeedFile, feed_files, find_files, look, no_file, sorted_out
 from taxi_assets.engines.source_files import Format, open_source
 from taxi_assets.errors import LandingError
 from taxi_assets.landing import LandedFile, Landing
-from taxi_assets.months import Month
-from taxi_assets.tlc.trip_files import TripFile, TripFiles, find_trip_file, find_zone_lookup, no_file
-from taxi_assets.vocabulary import Service
+from taxi_assets.tlc import TLC
+from taxi_assets.tlc.vocabulary import Service
+from taxi_assets.tlc.zone_lookup import find_zone_lookup
 
 pytestmark = pytest.mark.fast
 
 MONTH = Month(2024, 1)
+GREEN = (Service.GREEN, MONTH)
+NOWHERE = Landing("/nowhere", {})
 # Digits to Python's \\d and int(), and none of a name that TLC gives.
 FULL_WIDTH_2024 = "\N{FULLWIDTH DIGIT TWO}\N{FULLWIDTH DIGIT ZERO}\N{FULLWIDTH DIGIT TWO}\N{FULLWIDTH DIGIT FOUR}"
 
@@ -47,7 +51,7 @@ def landing_with(folder: Path, *paths: str) -> Landing:
 )
 def test_a_name_tells_service_month_and_format(name: str, service: Service, month: Month, form: Format) -> None:
     (file,) = landed(name)
-    assert TripFile.parse(file) == TripFile(file, service, month, form)
+    assert feed_files(TLC, [file]) == ([FeedFile(file, service, form, month)], ())
 
 
 @pytest.mark.parametrize(
@@ -75,9 +79,7 @@ def test_a_name_tells_service_month_and_format(name: str, service: Service, mont
     ],
 )
 def test_a_name_that_nearly_matches_is_not_read_but_reported(name: str) -> None:
-    found = TripFiles.of(landed(name))
-    assert found.by_month == {}
-    assert found.unread == (name,)
+    assert feed_files(TLC, landed(name)) == ([], (name,))
 
 
 @pytest.mark.parametrize(
@@ -92,15 +94,12 @@ def test_a_name_that_nearly_matches_is_not_read_but_reported(name: str) -> None:
     ],
 )
 def test_a_name_of_something_else_is_passed_over_in_silence(name: str) -> None:
-    found = TripFiles.of(landed(name))
-    assert (found.by_month, found.unread) == ({}, ())
+    assert feed_files(TLC, landed(name)) == ([], ())
 
 
 def test_the_months_of_a_service_are_listed_in_order() -> None:
-    found = TripFiles.of(
-        landed("green_tripdata_2024-02.csv", "green_tripdata_2023-12.parquet", "yellow_tripdata_2024-01.parquet")
-    )
-    assert list(found.by_month) == [
+    names = ["green_tripdata_2024-02.csv", "green_tripdata_2023-12.parquet", "yellow_tripdata_2024-01.parquet"]
+    assert list(sorted_out(TLC, NOWHERE, landed(*names)).files) == [
         (Service.GREEN, Month(2023, 12)),
         (Service.GREEN, Month(2024, 2)),
         (Service.YELLOW, Month(2024, 1)),
@@ -109,7 +108,7 @@ def test_the_months_of_a_service_are_listed_in_order() -> None:
 
 def test_a_months_file_is_found_however_deep_it_stands(tmp_path: Path) -> None:
     landing = landing_with(tmp_path, "trips/2024/green_tripdata_2024-01.parquet", "yellow_tripdata_2024-01.parquet")
-    found = find_trip_file(landing, Service.GREEN, MONTH)
+    (found,) = find_files(TLC, landing, GREEN)
     assert found.file.path == "trips/2024/green_tripdata_2024-01.parquet"
     assert Path(landing.uri(found.file)).read_bytes() == b"x"
 
@@ -119,21 +118,20 @@ def test_two_files_of_a_month_are_an_error_that_names_both(tmp_path: Path) -> No
         tmp_path, "a/green_tripdata_2024-01.parquet", "green_tripdata_2024_01.csv.gz", "green_tripdata_2024-02.csv"
     )
     with pytest.raises(LandingError) as caught:
-        find_trip_file(landing, Service.GREEN, MONTH)
+        find_files(TLC, landing, GREEN)
     assert str(caught.value) == (
         "2 files stand in landing for green 2024-01: "
         "a/green_tripdata_2024-01.parquet and green_tripdata_2024_01.csv.gz. "
         "Which one holds the month can't be told; move the others away."
     )
-    other = find_trip_file(landing, Service.GREEN, Month(2024, 2))
-    assert other is not None
+    (other,) = find_files(TLC, landing, (Service.GREEN, Month(2024, 2)))
     assert other.file.name == "green_tripdata_2024-02.csv"
 
 
 def test_a_month_may_lack_a_file_and_the_expected_one_is_named(tmp_path: Path) -> None:
     landing = landing_with(tmp_path, "yellow_tripdata_2024-01.parquet")
-    assert find_trip_file(landing, Service.GREEN, MONTH) is None
-    assert no_file(landing, Service.GREEN, MONTH) == (
+    assert find_files(TLC, landing, GREEN) == ()
+    assert no_file(TLC, landing, GREEN) == (
         f"There is no green file for 2024-01 in {tmp_path}: "
         "green_tripdata_2024-01.parquet (or .csv, .csv.gz) is expected."
     )
@@ -142,7 +140,7 @@ def test_a_month_may_lack_a_file_and_the_expected_one_is_named(tmp_path: Path) -
 def test_a_month_whose_file_has_an_odd_name_is_an_error_that_names_that_file(tmp_path: Path) -> None:
     names = ["green_tripdata_2024-1.parquet", "green_tripdata_2023-1.parquet", "yellow_tripdata_2024-1.parquet"]
     with pytest.raises(LandingError) as caught:
-        find_trip_file(landing_with(tmp_path, *names), Service.GREEN, MONTH)
+        find_files(TLC, landing_with(tmp_path, *names), GREEN)
     message = str(caught.value)
     assert "green_tripdata_2024-1.parquet is not a name that is read; rename it" in message
     assert "2023-1.parquet" not in message
@@ -170,10 +168,9 @@ def test_two_zone_lookups_are_an_error_that_names_both(tmp_path: Path) -> None:
 
 def test_a_good_file_is_found_beside_one_whose_name_has_other_digits(tmp_path: Path) -> None:
     landing = landing_with(tmp_path, "green_tripdata_2024-01.parquet", f"green_tripdata_{FULL_WIDTH_2024}-01.parquet")
-    found = find_trip_file(landing, Service.GREEN, MONTH)
-    assert found is not None
+    (found,) = find_files(TLC, landing, GREEN)
     assert found.file.path == "green_tripdata_2024-01.parquet"
-    assert TripFiles.of(landing.files()).unread == (f"green_tripdata_{FULL_WIDTH_2024}-01.parquet",)
+    assert look(TLC, landing).unread == (f"green_tripdata_{FULL_WIDTH_2024}-01.parquet",)
 
 
 INSTEAD: dict[str, Callable[[Path], None]] = {
@@ -187,7 +184,7 @@ INSTEAD: dict[str, Callable[[Path], None]] = {
 def test_what_stands_there_instead_of_a_months_file_isnt_taken_for_none(tmp_path: Path, what: str) -> None:
     INSTEAD[what](tmp_path / "green_tripdata_2024-01.parquet")
     with pytest.raises(LandingError, match=rf"^green_\S+ can't be used: it is {what}, not a file"):
-        find_trip_file(Landing(str(tmp_path), {}), Service.GREEN, MONTH)
+        find_files(TLC, Landing(str(tmp_path), {}), GREEN)
 
 
 @pytest.mark.parametrize("what", INSTEAD)
