@@ -193,6 +193,11 @@ class Calendar:
         """Return the current period, by this calendar's clock."""
         return self.kind.of(datetime.now(ZoneInfo(self.timezone)).date())
 
+    @property
+    def last(self) -> Period:
+        """The last period that has a partition."""
+        return self.kind.parse(str(self.partitions.get_last_partition_key()))
+
     def has(self, period: Period) -> bool:
         """Whether there is a partition for a period."""
         return self.partitions.has_partition_key(str(period))
@@ -203,7 +208,7 @@ class Calendar:
         if beyond:
             raise UsageError(
                 f"There is no partition for {', '.join(beyond)}: {self.kind.word}s run from "
-                f"{self.partitions.get_first_partition_key()} to {self.partitions.get_last_partition_key()}."
+                f"{self.first} to {self.last}."
             )
 
 

@@ -46,13 +46,3 @@ def contracts() -> list[type[Contract]]:
     from taxi_assets.contracts import contract_of
 
     return [contract_of("/".join(key.path)) for asset in all_tables() for key in sorted(asset.keys)]
-
-
-def partitions_of(contract: type[Contract]) -> dg.PartitionsDefinition:
-    """Return the partitions of the asset that is a contract's table."""
-    from taxi_assets.lake.metadata import asset_key
-
-    key = asset_key(contract)
-    return next(
-        asset.partitions_def for asset in all_tables() if key in asset.keys and asset.partitions_def is not None
-    )

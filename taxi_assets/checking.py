@@ -55,7 +55,7 @@ def _checks_of(
     }
     catalog.calendar.require([period])
     # A table without partitions holds what any period has left there.
-    by_period = [contract for contract in partitions if contract.stored_as().partition]
+    by_period = [contract for contract in partitions if contract.stored_as().replaced_by]
     stored = {
         contract
         for contract in by_period

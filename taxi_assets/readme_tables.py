@@ -34,7 +34,8 @@ def _tables() -> Iterator[str]:
     yield "|---|---|---|---|"
     for contract in contracts():
         table = contract.stored_as()
-        replaced = "one month at a time" if table.partition else f"upsert by {', '.join(table.keys)}"
+        period = table.calendar.kind.word if table.calendar else "partition"
+        replaced = f"one {period} at a time" if table.replaced_by else f"upsert by {', '.join(table.keys)}"
         yield f"| `{table.sql_name}` | {' '.join(contract.story().split())} | {replaced} | {len(contract.columns())} |"
 
 

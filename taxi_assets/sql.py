@@ -308,7 +308,7 @@ def _view(contract: type[Contract], files: _Files) -> str:
 
 def _rows(contract: type[Contract], files: Sequence[str]) -> str:
     types = {column.name: _duckdb_type(column.dtype.delta) for column in contract.columns()}
-    partitions = ", ".join(f"'{name}': {types[name]}" for name in contract.stored_as().partition)
+    partitions = ", ".join(f"'{name}': {types[name]}" for name in contract.stored_as().replaced_by)
     options = f"hive_partitioning = true, hive_types = {{{partitions}}}" if partitions else "hive_partitioning = false"
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
     return f"SELECT * FROM read_parquet([{listed}], union_by_name = true, {options})"  # noqa: S608

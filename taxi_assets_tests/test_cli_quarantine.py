@@ -85,7 +85,7 @@ def test_json_and_csv_have_every_row_and_all_columns_and_no_control_characters(r
         (["2024-01", "--table", "tlc_gold.nyc_taxi_daily"], 2, "tlc_gold.nyc_taxi_daily has no quarantine."),
         (["2024-01", "--table", "tlc_silver.gren_trips"], 2, "Did you mean tlc_silver.green_trips"),
         (["2024-01", "--table", GREEN, "--service", "green"], 2, "Either --feed or --table."),
-        (["2024-01", "--catalog", "nyctaxi", "--service", "green"], 2, "There is no feed 'green' in nyctaxi; there is trips."),
+        (["2024-01", "--catalog", "nyctaxi", "--feed", "green"], 2, "There is no feed 'green' in nyctaxi; there is "),
         (["2024-01", "--catalog", "nyctaxi", "--table", GREEN], 2, "is of the catalog tlc, not of nyctaxi."),
         (["2016-01", "--catalog", "nyctaxi"], 1, "2016-01 isn't stored in nyctaxi_silver.trips_enriched."),
         (["2024-01", "--json", "--csv"], 2, "Either --json or --csv."),

@@ -13,13 +13,13 @@ import pytest
 from dagster._core.remote_representation.external_data import RepositorySnap
 from dagster_shared.serdes import serialize_value
 
-from taxi_assets.catalogs import partitions_of
 from taxi_assets.definitions import build_defs, defs
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.nyctaxi import partitions as nyctaxi
+from taxi_assets.lake.partitions import partitions_of
+from taxi_assets.nyctaxi import NYCTAXI
 from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
 from taxi_assets.settings import Settings
-from taxi_assets.tlc import partitions as tlc
+from taxi_assets.tlc import TLC
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 from taxi_assets.tlc.vocabulary import Service
 
@@ -52,7 +52,10 @@ def of_service(service: str) -> set[str]:
 
 
 def test_a_table_is_of_its_own_catalogs_months() -> None:
-    for contract, months in ((SILVER_TRIPS[Service.GREEN], tlc.MONTHS), (FactTrips, nyctaxi.MONTHS)):
+    for contract, months in (
+        (SILVER_TRIPS[Service.GREEN], TLC.calendar.partitions),
+        (FactTrips, NYCTAXI.calendar.partitions),
+    ):
         assert partitions_of(contract) is months
 
 

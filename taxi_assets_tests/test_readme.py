@@ -55,7 +55,7 @@ def test_its_rule_is_one_that_works() -> None:
     source = "import narwhals.stable.v1 as nw\n" + example
     exec(source, names)
 
-    class Tolled(Contract, table="readme_test/tolled", partition=("tolls_amount",)):
+    class Tolled(Contract, table="readme_test/tolled", replaced_by=("tolls_amount",)):
         """A table that has what the README's rule reads."""
 
         tolls_amount: Int32 = column("Tolls.")

@@ -33,14 +33,14 @@ NO_BOUNDS = '{"numRecords": 2, "minValues": {}, "maxValues": {}, "nullCount": {"
 NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-class Cabs(Contract, table="sql_test/cabs", partition=("source_month",)):
+class Cabs(Contract, table="sql_test/cabs", replaced_by=("source_month",)):
     """Cabs by month."""
 
     name: String = column("Name.")
     source_month: Date = column("Month.")
 
 
-class Never(Contract, table="sql_test/never_stored", partition=("source_month",)):
+class Never(Contract, table="sql_test/never_stored", replaced_by=("source_month",)):
     """A table that is never stored."""
 
     source_month: Date = column("Month.")
@@ -88,7 +88,7 @@ def test_a_table_is_asked_under_its_name(lake: Lake) -> None:
 
 
 def test_a_column_that_a_contract_has_gained_is_null_where_files_lack_it(tmp_path: Path) -> None:
-    class Painted(Cabs, table="sql_test/painted", partition=("source_month",)):
+    class Painted(Cabs, table="sql_test/painted", replaced_by=("source_month",)):
         """Cabs by month, of a time when colours are written down, too."""
 
         colour: String = column("Colour.", after="name")

@@ -44,7 +44,7 @@ def tables(
             {
                 "table": contract.stored_as().sql_name,
                 "rows": location.row_count() if version is not None else None,
-                "partitions": len(location.stored_partitions()) if contract.stored_as().partition else None,
+                "partitions": len(location.stored_partitions()) if contract.stored_as().replaced_by else None,
                 "version": version,
                 "holds": contract.story().split("\n")[0],
             }

@@ -20,8 +20,7 @@ def history(
     json_: Json = False,
 ) -> None:
     """Show a table's versions: when and by which run each was made, and which months it wrote."""
-    from taxi_assets.catalogs import partitions_of
-    from taxi_assets.lake.partitions import key_of
+    from taxi_assets.lake.partitions import key_of, partitions_of
     from taxi_assets.lake.versions import history as history_of
     from taxi_assets.places import lake_of
     from taxi_assets.settings import Settings
@@ -55,9 +54,8 @@ def restore(
 
     Months that then differ are recorded in Dagster as what once stored them; what depends on them shows as out of date.
     """
-    from taxi_assets.catalogs import partitions_of
     from taxi_assets.instance import open_instance
-    from taxi_assets.lake.partitions import key_of
+    from taxi_assets.lake.partitions import key_of, partitions_of
     from taxi_assets.lake.restored import record
     from taxi_assets.lake.versions import restore as restore_table
     from taxi_assets.places import lake_of
@@ -78,7 +76,7 @@ def restore(
             f"version {restored.version - 1}, and then to {version} again."
         ) from error
     say(f"{name} is as version {version} was; that is version {restored.version} now.")
-    by_month = bool(contract.stored_as().partition)
+    by_month = bool(contract.stored_as().replaced_by)
     for says, texts in (("Put back", restored.changed), ("No longer stored", restored.gone)):
         if texts and by_month:
             say(f"{says}: {', '.join(key_of(partitions, one) for one in texts)}")

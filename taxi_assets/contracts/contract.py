@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import narwhals.stable.v1 as nw
 import pandera.polars as pa
 
+from taxi_assets.calendars import Calendar
 from taxi_assets.contracts.types import Dtype, dtype_of
 from taxi_assets.errors import ContractError
 
@@ -101,14 +102,16 @@ class Table:
     """Where a contract's table stands, and how a run replaces rows in it.
 
     `key` is ``<catalog>_<layer>/<name>``: the asset key, the path below the lake's root and, with a dot, the SQL name.
-    `partition` names the columns whose values select the rows that a run replaces. A table without them is upserted row
-    by row: `keys` make a row unique, and the highest `sequence` wins. `keys` beside `partition` are what must be unique
-    in the stored table. `publish_limit` is the share of a partition's rows (0 to 1) that may be quarantined; above it
-    nothing is published.
+    `calendar` has the periods that its asset is run for; None for a table whose asset says that itself. `replaced_by`
+    names the columns whose values select the rows that a run replaces: the calendar's, unless there is a `sequence`.
+    Then the table is upserted row by row: `keys` make a row unique, and the highest `sequence` wins. `keys` without one
+    are what must be unique in the stored table. `publish_limit` is the share of a partition's rows (0 to 1) that may be
+    quarantined; above it nothing is published.
     """
 
     key: str
-    partition: tuple[str, ...] = ()
+    calendar: Calendar | None = None
+    replaced_by: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     sequence: str = ""
     publish_limit: float = 1.0
@@ -128,8 +131,9 @@ class Table:
 class Contract(pa.DataFrameModel):
     """Base of all contracts. A subclass that names a table is its contract; one that doesn't is a part of others.
 
-    The class line takes the fields of `Table` (``table=`` is its key) and two more: `upstream`, a contract whose
-    descriptions hold for columns of the same name, and `tolerances`, for inherited rules whose tolerance differs here.
+    The class line takes the fields of `Table` (``table=`` is its key, ``partition=`` its calendar) and two more:
+    `upstream`, a contract whose descriptions hold for columns of the same name, and `tolerances`, for inherited rules
+    whose tolerance differs here.
     """
 
     class Config:
@@ -143,7 +147,8 @@ class Contract(pa.DataFrameModel):
         cls,
         *,
         table: str = "",
-        partition: tuple[str, ...] = (),
+        partition: Calendar | None = None,
+        replaced_by: tuple[str, ...] = (),
         keys: tuple[str, ...] = (),
         sequence: str = "",
         publish_limit: float = 1.0,
@@ -152,7 +157,9 @@ class Contract(pa.DataFrameModel):
         **kwargs: Any,
     ) -> None:
         super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]
-        cls._table = Table(table, partition, keys, sequence, publish_limit) if table else None
+        if partition is not None and not sequence:
+            replaced_by = replaced_by or (partition.column,)
+        cls._table = Table(table, partition, replaced_by, keys, sequence, publish_limit) if table else None
         if table:
             _BY_TABLE[table] = cls
         cls._upstream = upstream
@@ -166,6 +173,11 @@ class Contract(pa.DataFrameModel):
                 f"{cls.__name__} is no table's contract; give its class line table='<catalog>_<layer>/<name>'."
             )
         return cls._table
+
+    @classmethod
+    def period_columns(cls) -> tuple[str, ...]:
+        """Name the columns that say which partition a row is of; none for what is no table's contract."""
+        return cls._table.replaced_by if cls._table else ()
 
     @classmethod
     @cache

@@ -138,7 +138,7 @@ class DeltaLocation:
                     self.uri,
                     schema,
                     mode="ignore",
-                    partition_by=list(stored_as.partition),
+                    partition_by=list(stored_as.replaced_by),
                     name=stored_as.sql_name,
                     description=contract.story(),
                     storage_options=dict(self.storage_options) or None,
@@ -256,7 +256,7 @@ def replace_partition(
             list(added),
             mode="overwrite",
             schema=table.schema(),
-            partition_by=list(contract.stored_as().partition),
+            partition_by=list(contract.stored_as().replaced_by),
             partition_filters=[(name, "=", partition_text(value)) for name, value in partition.items()],
             # Not retried within delta-rs: the commit is then the version after this snapshot, or it fails.
             commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=made_by(run_id)),

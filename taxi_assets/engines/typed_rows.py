@@ -15,7 +15,7 @@ import narwhals.stable.v1 as nw
 import polars as pl
 from narwhals.stable.v1.dtypes import DType as NarwhalsDtype
 
-from taxi_assets.contracts import Contract, Date, Frame, Int64, LocalTime, String, column
+from taxi_assets.contracts import Contract, Frame, Int64, LocalTime, String, column
 from taxi_assets.engines.csv_lines import BROKEN_LINE, ROW, SURPLUS
 from taxi_assets.engines.nested import as_json
 from taxi_assets.engines.parsed_values import always_fits, null_of, parsed
@@ -42,7 +42,6 @@ class Provenance(Contract):
     rescued_data: String = column(
         "JSON of the values that the row's columns can't hold, by column name; null if there are none.", alias=RESCUED
     )
-    source_month: Date = column("Month of the file, as the date of its first day.", required=True)
 
 
 def typed(
@@ -55,7 +54,8 @@ def typed(
 
     `mapped` has the contract's name for each column of the file that has one. `words` has, by column of the contract,
     texts in lower case and the value that each stands for. Columns of the contract that the file
-    lacks are null; those of `Provenance` but the row's number are left to the caller, who knows the file.
+    lacks are null; those of `Provenance` but the row's number, and the partition's, are left to the caller, who knows
+    the file.
 
     A value that its type doesn't hold is null, and kept in `_rescued_data`: parsed_values.py says what each type holds.
     """
@@ -70,7 +70,7 @@ def typed(
         values.append(value.alias(canonical))
         if not always_fits(dtype, target):
             losses.append(_Loss(place, canonical, _is_present(place, dtype, target) & value.is_null()))
-    ours = set(targets).difference(Provenance.column_names())
+    ours = set(targets).difference(Provenance.column_names(), contract.period_columns())
     strangers = {
         place: source.names.get(place, place)
         for place in schema.names()

@@ -22,6 +22,7 @@ from taxi_assets.lake.code_versions import code_version
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.figures import Figures, note_figures
 from taxi_assets.lake.metadata import EMBEDDED, OPTIONAL, asset_key, column_schema, rule_results, rule_specs
+from taxi_assets.lake.partitions import partitions_of
 from taxi_assets.lake.passed_by import (
     PASSED_BY,
     NotLoaded,
@@ -46,18 +47,19 @@ Transform = Callable[..., Any]
 def table_asset(
     contract: type[Contract],
     *,
-    partitions_def: dg.PartitionsDefinition,
     ins: Mapping[str, dg.AssetIn] | None = None,
     tags: Mapping[str, str] | None = None,
     embedded: bool = False,
     figures: Figures | None = None,
+    partitions_def: dg.PartitionsDefinition | None = None,
 ) -> Callable[[Transform], dg.AssetsDefinition]:
     """Make a transform the asset of a contract's table.
 
     The transform takes its inputs as lazy frames and returns one, or a MaterializeResult whose value is one, or yields
     such a result to look after it, once it is stored; or a PassBy, if there is nothing to store. An `embedded` one is
     computed and stored within the run's process, whatever engine computes the others: for tables of few rows, each the
-    answer to one scan. `figures` are asked of each partition that is stored, and shown with it.
+    answer to one scan. `figures` are asked of each partition that is stored, and shown with it. Its partitions are
+    those of the contract's calendar, unless others are given.
     """
     if figures:
         note_figures(contract, figures)
@@ -81,7 +83,7 @@ def table_asset(
         made: Any = dg.asset(
             key=asset_key(contract),
             ins=ins,
-            partitions_def=partitions_def,
+            partitions_def=partitions_def or partitions_of(contract),
             io_manager_key=IO_MANAGER,
             dagster_type=Any,
             **_described(contract, transform, tags),
@@ -95,7 +97,6 @@ def judged_assets(
     kept: type[Contract],
     quarantined: type[Contract],
     *,
-    partitions_def: dg.PartitionsDefinition,
     row_id: str,
     recognised_by: Sequence[str] = (),
     ins: Mapping[str, dg.AssetIn] | None = None,
@@ -143,8 +144,8 @@ def judged_assets(
             name="__".join(kept.stored_as().path),
             outs=outs,
             ins=ins,
-            partitions_def=partitions_def,
-            check_specs=rule_specs(kept, partitions_def),
+            partitions_def=partitions_of(kept),
+            check_specs=rule_specs(kept, partitions_of(kept)),
         )(_step(transform, ins, results))
 
     return decorate
@@ -228,7 +229,7 @@ def _described(contract: type[Contract], transform: Transform, tags: Mapping[str
         "metadata": {
             "dagster/column_schema": column_schema(contract),
             "dagster/table_name": contract.stored_as().sql_name,
-            "partition_expr": ", ".join(contract.stored_as().partition) or "(upserted by key)",
+            "partition_expr": ", ".join(contract.stored_as().replaced_by) or "(upserted by key)",
         },
     }
 

@@ -103,7 +103,8 @@ def no_vanished_columns(contract: type[Contract]) -> StoredCheck:
         had = {one.key: one.filled_columns(contract) for one in earlier}
         filled = stored.filled_columns(contract)
         # That nothing had to be rescued is no loss.
-        of_file = [name for name in contract.column_names() if name not in Provenance.column_names()]
+        of_reading = {*Provenance.column_names(), *contract.period_columns()}
+        of_file = [name for name in contract.column_names() if name not in of_reading]
         vanished = {
             column: [key for key, columns in had.items() if column in columns]
             for column in of_file
@@ -284,7 +285,7 @@ def _rows(contract: type[Contract], stored: Stored, earlier: Sequence[Stored]) -
 
 
 def _column(contract: type[Contract]) -> str:
-    (column,) = contract.stored_as().partition
+    (column,) = contract.stored_as().replaced_by
     return column
 
 

@@ -105,7 +105,7 @@ class DeltaLakeIOManager(dg.IOManager):
             for part in written if fingerprint else ():
                 changes.update(what_changed(contract, part, fingerprint))
         figures: dict[str, float] = {}
-        if contract.stored_as().partition and len(partitions) == 1:
+        if contract.stored_as().replaced_by and len(partitions) == 1:
             ((key, _),) = partitions
             with one_clear_failure(f"{contract.stored_as().key} is stored; asking its figures"):
                 figures = figures_of(contract, Stored(self._lake.embedded(), context.asset_partitions_def, key))
@@ -150,7 +150,7 @@ class DeltaLakeIOManager(dg.IOManager):
         if passed and not asked.get(OPTIONAL):
             return passed
         with one_clear_failure(f"{context.asset_key.path[-1]} as input of {step.step.key}"):
-            if not contract.stored_as().partition or not context.has_asset_partitions or _are_all(context):
+            if not contract.stored_as().replaced_by or not context.has_asset_partitions or _are_all(context):
                 return lake.read(contract)
             partitions = [partition for _, partition in self._partitions(contract, context)]
             self._remember(contract, partitions, context)
@@ -176,7 +176,7 @@ class DeltaLakeIOManager(dg.IOManager):
 
     def _partitions(self, contract: type[Contract], context: Any) -> Sequence[tuple[str, Partition]]:
         """Return the partitions of a run, and their keys; for a table without partitions the one of all rows."""
-        if not contract.stored_as().partition:
+        if not contract.stored_as().replaced_by:
             return [("", {})]
         definition = context.asset_partitions_def
         return [(key, partition_of(contract, definition, key)) for key in context.asset_partition_keys]

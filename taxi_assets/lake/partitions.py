@@ -10,6 +10,15 @@ import dagster as dg
 from taxi_assets.contracts import Contract
 from taxi_assets.engines import Partition
 from taxi_assets.engines.engine import PartitionValue
+from taxi_assets.errors import ContractError
+
+
+def partitions_of(contract: type[Contract]) -> dg.PartitionsDefinition:
+    """Return the partitions of a table's asset, by its contract's calendar. Raises ContractError if it has none."""
+    calendar = contract.stored_as().calendar
+    if calendar is None:
+        raise ContractError(f"{contract.__name__} has no calendar; give its class line partition=...")
+    return calendar.partitions
 
 
 def partition_of(contract: type[Contract], definition: dg.PartitionsDefinition, key: str) -> Partition:
@@ -18,7 +27,7 @@ def partition_of(contract: type[Contract], definition: dg.PartitionsDefinition, 
     A time window stands for the date it starts on, anything else for itself. With several dimensions, a dimension has
     the name of its column.
     """
-    columns = contract.stored_as().partition
+    columns = contract.stored_as().replaced_by
     if isinstance(definition, dg.MultiPartitionsDefinition):
         dimensions = {dimension.name: dimension.partitions_def for dimension in definition.partitions_defs}
         keys = definition.get_partition_key_from_str(key).keys_by_dimension

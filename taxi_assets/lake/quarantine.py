@@ -42,7 +42,7 @@ class Quarantine:
         about = [name for rule in self.kept.rules() if rule.quarantines for name in rule.columns]
         wanted = dict.fromkeys([self.row_id, FAILED_RULES, *self.recognised_by, *about])
         # Of a partition its own columns say nothing.
-        stored = set(self.quarantined.column_names()) - set(self.quarantined.stored_as().partition)
+        stored = set(self.quarantined.column_names()) - set(self.quarantined.stored_as().replaced_by)
         return [name for name in wanted if name in stored]
 
     def for_a_person(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ def what_changed(contract: type[Contract], written: Written, fingerprint: str) -
         return {}
     if written.before.select(SOURCE_FINGERPRINT).head(1).collect().rows() == [(fingerprint,)]:
         return _as_metadata(0, 0, written.rows)
-    of_reading = {*Provenance.column_names(), *contract.stored_as().partition} - {RESCUED}
+    of_reading = {*Provenance.column_names(), *contract.stored_as().replaced_by} - {RESCUED}
     of_file = [name for name in contract.column_names() if name not in of_reading]
     changed = changed_rows(written.before, written.after, of_file)
     return _as_metadata(changed.added, changed.gone, changed.same)

@@ -37,16 +37,16 @@ def record(
     """
     key = asset_key(contract)
     now = {RESTORED_VERSION: number, TABLE_VERSION: restored.version}
-    if not contract.stored_as().partition:
+    if not contract.stored_as().replaced_by:
         says = f"Version {number} of the table was put back."
         instance.report_runless_asset_event(dg.AssetObservation(key, says, metadata=now))
-    for texts in restored.changed if contract.stored_as().partition else ():
+    for texts in restored.changed if contract.stored_as().replaced_by else ():
         partition = key_of(definition, texts)
         stored = _materializations(instance, key, partition)
         made = next((one for one in stored if _version(one) <= number), None)
         if made is None or made is not stored[0]:
             instance.report_runless_asset_event(_as_now(key, partition, made, now))
-    for texts in restored.gone if contract.stored_as().partition else ():
+    for texts in restored.gone if contract.stored_as().replaced_by else ():
         partition, says = key_of(definition, texts), f"No longer stored: version {number} of the table didn't hold it."
         instance.report_runless_asset_event(dg.AssetObservation(key, says, partition=partition, metadata=now))
 

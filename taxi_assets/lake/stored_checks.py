@@ -18,7 +18,7 @@ from taxi_assets.errors import LakeError, first_line
 from taxi_assets.lake.failures import one_clear_failure, said_by
 from taxi_assets.lake.lake import Lake
 from taxi_assets.lake.metadata import asset_key, shown
-from taxi_assets.lake.partitions import key_of, partition_of
+from taxi_assets.lake.partitions import key_of, partition_of, partitions_of
 from taxi_assets.lake.passed_by import PassedBy, no_result
 from taxi_assets.markdown import markdown_of
 
@@ -85,9 +85,11 @@ class StoredCheck:
 
 
 def stored_checks(
-    name: str, partitions_def: dg.PartitionsDefinition, checks: Sequence[StoredCheck]
+    name: str, checks: Sequence[StoredCheck], partitions_def: dg.PartitionsDefinition | None = None
 ) -> dg.AssetChecksDefinition:
-    """Make one step of several checks; any of them can be run alone.
+    """Make one step of several checks, of tables of one calendar or of the partitions that are given.
+
+    Any of them can be run alone.
 
     They look within this process, whatever engine computes: what they ask is answered by a scan of a few columns, which
     costs less than a cluster's query. What one engine wrote is so seen by another. A table that the run has passed by
@@ -95,6 +97,7 @@ def stored_checks(
     each table stores, and records what it finds as of that.
     """
     by_key = {dg.AssetCheckKey(asset_key(check.contract), check.name): check for check in checks}
+    partitions = partitions_def or partitions_of(checks[0].contract)
 
     specs = {
         key: dg.AssetCheckSpec(
@@ -103,7 +106,7 @@ def stored_checks(
             description=check.description,
             blocking=check.blocking,
             additional_deps=[asset_key(contract) for contract in check.reads],
-            partitions_def=partitions_def,
+            partitions_def=partitions,
         )
         for key, check in by_key.items()
     }
@@ -121,9 +124,9 @@ def stored_checks(
             if passed_by.found(context.instance, context.run, key.asset_key):
                 yield no_result(specs[key])
                 continue
-            partition = asked or _newest(lake, partitions_def, context.instance, check.contract)
+            partition = asked or _newest(lake, partitions, context.instance, check.contract)
             try:
-                finding = _find(check, Stored(lake.embedded(), partitions_def, partition))
+                finding = _find(check, Stored(lake.embedded(), partitions, partition))
             except Exception as error:
                 # What can't be looked at isn't trusted, and nobody waits for it.
                 unseen = keys[place:]
@@ -154,7 +157,7 @@ def _newest(
     lake: Lake, partitions_def: dg.PartitionsDefinition, instance: dg.DagsterInstance, contract: type[Contract]
 ) -> str:
     """Return the key of the newest partition that a table holds; of a table without, of those that runs have stored."""
-    if contract.stored_as().partition:
+    if contract.stored_as().replaced_by:
         keys = {key_of(partitions_def, texts) for texts in lake.location(contract).stored_partitions()}
     else:
         keys = instance.get_materialized_partitions(asset_key(contract))

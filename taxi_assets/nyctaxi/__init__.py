@@ -13,6 +13,8 @@ from taxi_assets.errors import UsageError
 if TYPE_CHECKING:
     from taxi_assets.landing import LandedFile, Landing
 
+MONTHLY: Final = Calendar(Month, "source_month", Month(2009, 1))
+"""Databricks' sample has 2016-01 and 2016-02; the data that it is of has more."""
 TRIPS: Final = "trips"
 """The one feed of this catalog."""
 UNKNOWN: Final = "Unknown"
@@ -58,8 +60,7 @@ def _months_in(landing: Landing, file: LandedFile) -> Collection[Period]:
 
 NYCTAXI: Final = Catalog(
     "nyctaxi",
-    # Databricks' sample has 2016-01 and 2016-02; the data that it is of has more.
-    Calendar(Month, "source_month", Month(2009, 1)),
+    MONTHLY,
     feeds=(Feed(TRIPS, r"nyctaxi_trips.*?", "nyctaxi_trips*", Month(2009, 1), periods_in=_months_in),),
     file_name="nyctaxi_trips_2016.parquet",
     nearly=r"nyc[-_ ]?taxi[-_ ]?trip",

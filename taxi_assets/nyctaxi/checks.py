@@ -28,7 +28,6 @@ from taxi_assets.nyctaxi.gold.dim_rider import DimRider, with_rider_key
 from taxi_assets.nyctaxi.gold.dim_time_of_day import DimTimeOfDay, times_of_day
 from taxi_assets.nyctaxi.gold.dim_zone import DimZone, zips_of
 from taxi_assets.nyctaxi.gold.fact_trips import FactTrips
-from taxi_assets.nyctaxi.partitions import MONTHS
 from taxi_assets.nyctaxi.silver.riders import Riders, all_riders
 from taxi_assets.nyctaxi.silver.trips_enriched import RIDERS, TripsEnriched, TripsEnrichedQuarantine, rider_id, rider_of
 
@@ -54,7 +53,7 @@ _GOLD: Final = (DimDate, DimZone, DimTimeOfDay, DimRider, FactTrips)
 def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
     """Make the checks of every table: one step for all that the next layer waits for."""
     return [
-        stored_checks("nyctaxi_bronze__checks", MONTHS, [
+        stored_checks("nyctaxi_bronze__checks", [
             all_rows_read(landing),
             matches_contract(TripsRaw),
             unique_keys(TripsRaw),
@@ -62,7 +61,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             file_is_whole(TripsRaw),
             nothing_rescued(TripsRaw),
         ]),
-        stored_checks("nyctaxi_silver__checks", MONTHS, [
+        stored_checks("nyctaxi_silver__checks", [
             _every_row_kept_or_quarantined(),
             matches_contract(TripsEnriched),
             matches_contract(TripsEnrichedQuarantine),
@@ -72,7 +71,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             unique_keys(Riders),
             _values_are_stable(Riders),
         ]),
-        stored_checks("nyctaxi_gold__checks", MONTHS, [
+        stored_checks("nyctaxi_gold__checks", [
             *(check(contract) for contract in _GOLD for check in (matches_contract, unique_keys)),
             *(_no_collision(contract, natural, values) for contract, (natural, values) in _NATURAL.items()),
             *(_values_are_stable(contract) for contract in _NATURAL),

@@ -15,8 +15,7 @@ from taxi_assets.deliveries.landed import FeedFile, feed_files
 from taxi_assets.engines.source_files import canonical_names, open_source
 from taxi_assets.engines.typed_rows import Provenance, typed
 from taxi_assets.landing import LandedFile, Landing
-from taxi_assets.nyctaxi import NYCTAXI
-from taxi_assets.nyctaxi.partitions import MONTHS
+from taxi_assets.nyctaxi import MONTHLY, NYCTAXI
 
 
 class SourceTrip(Provenance):
@@ -48,9 +47,7 @@ def rows_of(landing: Landing, trip_file: FeedFile) -> Frame:
     known = rows.with_columns(_month_of_pickup().alias("source_month"))
     first = known.select(nw.col("source_month").min()).collect().item()
     if first is None:
-        raise file.unusable(
-            f"no row has a pickup between {MONTHS.get_first_partition_key()} and {MONTHS.get_last_partition_key()}"
-        )
+        raise file.unusable(f"no row has a pickup between {MONTHLY.first} and {MONTHLY.last}")
     return known.with_columns(nw.col("source_month").fill_null(first))
 
 
@@ -75,7 +72,5 @@ def months_in(landing: Landing, file: LandedFile) -> list[Month]:
 def _month_of_pickup() -> nw.Expr:
     pickup = nw.col("tpep_pickup_datetime")
     month = pickup.dt.truncate("1mo").cast(nw.Date)
-    first, last = (
-        Month.parse(str(key)).first_day for key in (MONTHS.get_first_partition_key(), MONTHS.get_last_partition_key())
-    )
+    first, last = MONTHLY.first.first_day, MONTHLY.last.first_day
     return nw.when((month >= first) & (month <= last)).then(month)

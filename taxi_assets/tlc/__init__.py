@@ -10,6 +10,9 @@ from taxi_assets.calendars import Calendar, Month, Period
 from taxi_assets.catalog import Catalog, Contents, Feed
 from taxi_assets.tlc.vocabulary import FIRST_MONTH, Service
 
+MONTHLY: Final = Calendar(Month, "source_month", Month(2009, 1))
+"""From the month in which yellow's files begin. One calendar for all services: assets of one job must share theirs."""
+
 
 def _sample(
     folder: Path,
@@ -53,8 +56,7 @@ def _feed(service: Service) -> Feed:
 
 TLC: Final = Catalog(
     "tlc",
-    # From the month in which yellow's files begin. One calendar for all services: assets of one job must share theirs.
-    Calendar(Month, "source_month", Month(2009, 1)),
+    MONTHLY,
     feeds=tuple(map(_feed, Service)),
     file_name="green_tripdata_2024-01.parquet",
     nearly=r"trip[-_ ]?data",

@@ -8,6 +8,7 @@ from typing import Final
 import dagster as dg
 
 from taxi_assets.contracts import Contract
+from taxi_assets.deliveries.into_bronze import all_rows_read
 from taxi_assets.lake.drift import file_is_whole, nothing_rescued
 from taxi_assets.lake.stored_checks import (
     Finding,
@@ -19,15 +20,14 @@ from taxi_assets.lake.stored_checks import (
     unique_keys,
 )
 from taxi_assets.landing import Landing
+from taxi_assets.tlc import TLC
 from taxi_assets.tlc.bronze.drift import drift_checks
-from taxi_assets.tlc.bronze.month_file import all_rows_read
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.gold.fact_top_zones import FactTopZones
 from taxi_assets.tlc.gold.fact_trips_borough_hour import FactTripsBoroughHour
 from taxi_assets.tlc.gold.nyc_taxi_daily import NycTaxiDaily
 from taxi_assets.tlc.gold.trips import reconciles_with_silver
-from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.dim_base import DimBase
 from taxi_assets.tlc.silver.dim_license import DimLicense
 from taxi_assets.tlc.silver.dim_payment import DimPayment
@@ -51,8 +51,8 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
     """Make the checks of every table: one step for all that the next layer waits for."""
     return [
         *(
-            stored_checks(f"tlc_bronze__{service}_trips__checks", MONTHS, [
-                all_rows_read(landing, service, contract),
+            stored_checks(f"tlc_bronze__{service}_trips__checks", [
+                all_rows_read(TLC, landing, service, contract),
                 matches_contract(contract),
                 file_is_whole(contract),
                 nothing_rescued(contract),
@@ -60,16 +60,16 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             ])
             for service, contract in BRONZE_TRIPS.items()
         ),
-        stored_checks("tlc_bronze__zones__checks", MONTHS, [
+        stored_checks("tlc_bronze__zones__checks", [
             matches_contract(Zones),
             unique_keys(Zones),
             file_is_whole(Zones),
         ]),
-        stored_checks("tlc_silver__dimensions__checks", MONTHS, [
+        stored_checks("tlc_silver__dimensions__checks", [
             check(contract) for contract in _DIMENSIONS for check in (matches_contract, unique_keys)
         ]),
         *(
-            stored_checks(f"tlc_silver__{service}_trips__checks", MONTHS, [
+            stored_checks(f"tlc_silver__{service}_trips__checks", [
                 _every_row_kept_or_quarantined(service),
                 matches_contract(contract),
                 matches_contract(QUARANTINES[service]),
@@ -78,7 +78,7 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
             ])
             for service, contract in SILVER_TRIPS.items()
         ),
-        stored_checks("tlc_gold__checks", MONTHS, [
+        stored_checks("tlc_gold__checks", [
             *(check(contract) for contract in _GOLD for check in (matches_contract, unique_keys)),
             reconciles_with_silver(FactTripsBoroughHour, ("trip_count",), "total_revenue"),
             reconciles_with_silver(FactTopZones, ("trip_count",), "total_revenue"),

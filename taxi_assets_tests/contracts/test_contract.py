@@ -35,7 +35,7 @@ from taxi_assets.errors import ContractError
 pytestmark = pytest.mark.fast
 
 
-class Delivered(Contract, table="test_bronze/parcels", partition=("day",)):
+class Delivered(Contract, table="test_bronze/parcels", replaced_by=("day",)):
     """One row per parcel as the carrier reports it."""
 
     parcel: Int64 = column("Number of the parcel.", required=True)
@@ -64,7 +64,7 @@ class Weighed(Contract):
 class Parcels(
     Weighed,
     table="test_silver/parcels",
-    partition=("day",),
+    replaced_by=("day",),
     keys=("parcel",),
     publish_limit=0.5,
     upstream=Delivered,
@@ -86,7 +86,7 @@ class Parcels(
 
 
 def test_a_rule_that_a_newcomer_adds_is_one_method_and_nothing_else() -> None:
-    class Letters(Contract, table="test_silver/letters", partition=("day",)):
+    class Letters(Contract, table="test_silver/letters", replaced_by=("day",)):
         """One row per letter."""
 
         grams: Int32 = column("Weight.", unit="g", required=True)
@@ -257,7 +257,7 @@ def test_a_table_is_found_by_its_key_and_named_for_paths_and_for_sql() -> None:
 
     assert stored_as.path == ("test_silver", "parcels")
     assert stored_as.sql_name == "test_silver.parcels"
-    assert (stored_as.partition, stored_as.keys, stored_as.publish_limit) == (("day",), ("parcel",), 0.5)
+    assert (stored_as.replaced_by, stored_as.keys, stored_as.publish_limit) == (("day",), ("parcel",), 0.5)
 
 
 def test_an_unknown_table_is_an_error_that_names_it() -> None:

@@ -25,7 +25,7 @@ from taxi_assets.contracts import (
 pytestmark = pytest.mark.fast
 
 
-class Jars(Contract, table="test_validate/jars", partition=("day",), keys=("shelf", "jar")):
+class Jars(Contract, table="test_validate/jars", replaced_by=("day",), keys=("shelf", "jar")):
     """One row per jar."""
 
     shelf: String = column("Shelf.", required=True)

@@ -18,7 +18,7 @@ from taxi_assets.engines.typed_rows import Provenance, typed
 from taxi_assets_tests.engines.things import opened
 
 
-class Ride(Provenance, table="test_engine/rides", partition=("source_month",)):
+class Ride(Provenance, table="test_engine/rides", replaced_by=("source_month",)):
     """One of each type that a contract's column can have."""
 
     paid: Bool = column("Whether it was paid.")
@@ -32,9 +32,10 @@ class Ride(Provenance, table="test_engine/rides", partition=("source_month",)):
     at: LocalTime = column("A time.")
     note: String = column("A remark.")
     tags: Strings = column("Tags.")
+    source_month: Date = column("Month of the file.", required=True)
 
 
-OURS = tuple(name for name in Ride.column_names() if name not in Provenance.column_names())
+OURS = tuple(name for name in Ride.column_names() if name not in {*Provenance.column_names(), *Ride.period_columns()})
 NOON = datetime(2024, 1, 10, 12, 0)
 
 

@@ -34,7 +34,7 @@ from taxi_assets_tests.scenario import POLARS, collected, on
 MONDAY, TUESDAY, WEDNESDAY = date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 3)
 
 
-class Sales(Contract, table="test_engine/sales", partition=("day",)):
+class Sales(Contract, table="test_engine/sales", replaced_by=("day",)):
     """One row per sale."""
 
     number: Int64 = column("Number of the sale.", required=True)
@@ -55,7 +55,7 @@ class Shops(Contract, table="test_engine/shops", keys=("shop",), sequence="seen"
     seen: Date = column("When it was last seen.", required=True)
 
 
-class CityDays(Contract, table="test_engine/city_days", partition=("city", "day")):
+class CityDays(Contract, table="test_engine/city_days", replaced_by=("city", "day")):
     """One row per city and day."""
 
     city: String = column("City.", required=True)
@@ -63,7 +63,7 @@ class CityDays(Contract, table="test_engine/city_days", partition=("city", "day"
     day: Date = column("Day.", required=True)
 
 
-class Times(Contract, table="test_engine/times", partition=("day",)):
+class Times(Contract, table="test_engine/times", replaced_by=("day",)):
     """One row per time."""
 
     number: Int64 = column("Number of the time.", required=True)

@@ -183,7 +183,7 @@ def test_a_frame_that_lacks_a_column_leaves_the_table_as_it_was(engine: Engine, 
 
 
 def test_a_stored_table_with_other_columns_is_an_error_that_says_which(engine: Engine, at: DeltaLocation) -> None:
-    class Changed(Contract, table="test_engine/changed", partition=("day",)):
+    class Changed(Contract, table="test_engine/changed", replaced_by=("day",)):
         """Sales of another time."""
 
         number: Int32 = column("Number.")
@@ -211,7 +211,7 @@ def test_a_stored_table_with_other_columns_is_an_error_that_says_which(engine: E
 # --- a contract that has gained columns
 
 
-class GrownSales(Sales, table="test_engine/grown_sales", partition=("day",)):
+class GrownSales(Sales, table="test_engine/grown_sales", replaced_by=("day",)):
     """One row per sale, of a time when colours and returns are written down, too."""
 
     colour: String = column("Colour.", after="number")

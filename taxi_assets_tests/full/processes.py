@@ -104,7 +104,7 @@ def contents(lake: Path, months: Collection[str] = ()) -> dict[str, pl.DataFrame
         if not any((lake / key / "_delta_log").glob("*.json")):
             continue
         rows = pl.read_delta(str(lake / key)).drop("ingested_at", "_ingested_at", strict=False)
-        if months and contract_of(key).stored_as().partition:
+        if months and contract_of(key).stored_as().replaced_by:
             rows = rows.filter(pl.col("source_month").is_in([first_day(month) for month in months]))
         elif months:
             rows = rows.drop("source_month")

@@ -28,28 +28,28 @@ DAY = "2024-01-01"
 ENGINE = PolarsEngine()
 
 
-class LeftRows(Contract, table="alone_bronze/left", partition=("day",)):
+class LeftRows(Contract, table="alone_bronze/left", replaced_by=("day",)):
     """What came from the left."""
 
     amount: Int64 = column("An amount.")
     day: Date = column("Day.")
 
 
-class RightRows(Contract, table="alone_bronze/right", partition=("day",)):
+class RightRows(Contract, table="alone_bronze/right", replaced_by=("day",)):
     """What came from the right."""
 
     amount: Int64 = column("An amount.")
     day: Date = column("Day.")
 
 
-class Doubled(Contract, table="alone_silver/doubled", partition=("day",)):
+class Doubled(Contract, table="alone_silver/doubled", replaced_by=("day",)):
     """The left, twice as much."""
 
     amount: Int64 = column("An amount.")
     day: Date = column("Day.")
 
 
-class Sums(Contract, table="alone_gold/sums", partition=("day",)):
+class Sums(Contract, table="alone_gold/sums", replaced_by=("day",)):
     """The sum of each source."""
 
     source: Int64 = column("1 is the left, 2 the right.")
@@ -127,8 +127,8 @@ def is_lucky(contract: type[Contract]) -> StoredCheck:
     return StoredCheck("is_lucky", contract, "Nothing is unlucky.", find)
 
 
-CHECKS = [stored_checks(f"{c.__name__}__checks", DAYS, [is_lucky(c)]) for c in (LeftRows, RightRows)]
-SILVER_CHECKS = [stored_checks("Doubled__checks", DAYS, [is_lucky(Doubled)])]
+CHECKS = [stored_checks(f"{c.__name__}__checks", [is_lucky(c)], DAYS) for c in (LeftRows, RightRows)]
+SILVER_CHECKS = [stored_checks("Doubled__checks", [is_lucky(Doubled)], DAYS)]
 
 
 def job_with(checks: list[dg.AssetChecksDefinition], root: str) -> dg.JobDefinition:

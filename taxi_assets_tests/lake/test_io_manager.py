@@ -30,14 +30,14 @@ DAYS_OF_CITIES = dg.MultiPartitionsDefinition({
 })  # fmt: skip
 
 
-class Things(Contract, table="io_test/things", partition=("source_month",)):
+class Things(Contract, table="io_test/things", replaced_by=("source_month",)):
     """Things by month."""
 
     thing: Int64 = column("A thing.")
     source_month: Date = column("Month.")
 
 
-class Visits(Contract, table="io_test/visits", partition=("day", "city")):
+class Visits(Contract, table="io_test/visits", replaced_by=("day", "city")):
     """Visits by day and city."""
 
     visits: Int64 = column("How many.")

@@ -16,20 +16,20 @@ DAYS = dg.DailyPartitionsDefinition(start_date="2024-01-01")
 CITIES = dg.StaticPartitionsDefinition(["nyc", "chicago"])
 
 
-class ByMonth(Contract, table="partitions_test/by_month", partition=("source_month",)):
+class ByMonth(Contract, table="partitions_test/by_month", replaced_by=("source_month",)):
     """Partitioned by month."""
 
     source_month: Date = column("Month.")
 
 
-class ByDayAndCity(Contract, table="partitions_test/by_day_and_city", partition=("day", "city")):
+class ByDayAndCity(Contract, table="partitions_test/by_day_and_city", replaced_by=("day", "city")):
     """Partitioned by day and city."""
 
     city: String = column("City.")
     day: Date = column("Day.")
 
 
-class ByCity(Contract, table="partitions_test/by_city", partition=("city",)):
+class ByCity(Contract, table="partitions_test/by_city", replaced_by=("city",)):
     """Partitioned by city."""
 
     city: String = column("City.")

@@ -17,7 +17,6 @@ from taxi_assets.lake.versions import history, restore
 from taxi_assets.places import landing_of
 from taxi_assets.tlc import TLC
 from taxi_assets.tlc.bronze.green_trips import GreenTrips as BronzeGreenTrips
-from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.dim_zone import DimZone
 from taxi_assets.tlc.silver.green_trips import GreenTrips
 from taxi_assets.tlc.vocabulary import Service
@@ -62,7 +61,7 @@ def re_issued(pristine: Path, tmp_path: Path) -> Iterator[Workspace]:
 
 
 def put_back(workspace: Workspace, contract: type[Contract], number: int) -> None:
-    record(workspace.instance, contract, MONTHS, number, restore(workspace.lake, contract, number))
+    record(workspace.instance, contract, TLC.calendar.partitions, number, restore(workspace.lake, contract, number))
 
 
 def last(workspace: Workspace, contract: type[Contract]) -> dg.AssetMaterialization:

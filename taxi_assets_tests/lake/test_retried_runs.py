@@ -24,21 +24,21 @@ TAGS = {"dagster/partition": "2024-01-01"}
 ENGINE = PolarsEngine()
 
 
-class Parts(Contract, table="retried_bronze/parts", partition=("day",)):
+class Parts(Contract, table="retried_bronze/parts", replaced_by=("day",)):
     """Parts by day."""
 
     part: Int64 = column("A part.")
     day: Date = column("Day.")
 
 
-class Names(Contract, table="retried_bronze/names", partition=("day",)):
+class Names(Contract, table="retried_bronze/names", replaced_by=("day",)):
     """Names by day."""
 
     part: Int64 = column("A part.")
     day: Date = column("Day.")
 
 
-class Wholes(Contract, table="retried_bronze/wholes", partition=("day",)):
+class Wholes(Contract, table="retried_bronze/wholes", replaced_by=("day",)):
     """Wholes by day."""
 
     part: Int64 = column("A part.")

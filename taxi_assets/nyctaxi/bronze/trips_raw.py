@@ -11,8 +11,8 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Date, Float64, Frame, Int32, Int64, LocalTime, String, column
+from taxi_assets.deliveries.into_bronze import taken
 from taxi_assets.deliveries.landed import FeedFile, no_file
-from taxi_assets.deliveries.taken import taken
 from taxi_assets.engines import engine_of
 from taxi_assets.engines.typed_rows import RESCUED, rescues_one_of
 from taxi_assets.errors import LandingError
@@ -23,8 +23,7 @@ from taxi_assets.lake.partitions import partition_of
 from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
 from taxi_assets.landing import Landing
-from taxi_assets.nyctaxi import NYCTAXI, TRIPS
-from taxi_assets.nyctaxi.partitions import MONTHS
+from taxi_assets.nyctaxi import MONTHLY, NYCTAXI, TRIPS
 from taxi_assets.nyctaxi.trip_files import TRIP_COLUMNS, SourceTrip, cut_off, rows_of, trip_files
 
 _MAKES_A_ROW: Final = (*TRIP_COLUMNS, "rescued_values")
@@ -34,7 +33,7 @@ _MAKES_A_ROW: Final = (*TRIP_COLUMNS, "rescued_values")
 class TripsRaw(
     Contract,
     table="nyctaxi_bronze/trips_raw",
-    partition=("source_month",),
+    partition=MONTHLY,
     keys=("trip_key",),
     upstream=SourceTrip,
 ):
@@ -86,7 +85,7 @@ def each_once(rows: Frame, known: Frame | None, now: datetime) -> Frame:
     return joined.with_columns(nw.col("_ingested_at").fill_null(seen_now))
 
 
-@table_asset(TripsRaw, partitions_def=MONTHS)
+@table_asset(TripsRaw)
 def trips_raw(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing], lake: dg.ResourceParam[Lake]
 ) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
@@ -96,7 +95,7 @@ def trips_raw(
         yield files
         return
     rows = read_trips(landing, files, month)
-    partition = partition_of(TripsRaw, MONTHS, context.partition_key)
+    partition = partition_of(TripsRaw, MONTHLY.partitions, context.partition_key)
     stored = lake.embedded()
     known = stored.read(TripsRaw, [partition]) if stored.row_count(TripsRaw, partition) is not None else None
     kept = each_once(rows, known, datetime.now(UTC).replace(tzinfo=None))

@@ -13,14 +13,14 @@ from taxi_assets.contracts import Bool, Contract, Date, Frame, Int32, Int64, Str
 from taxi_assets.engines import Engine, engine_of
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.nyctaxi.partitions import MONTHS
+from taxi_assets.nyctaxi import MONTHLY
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched
 
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SATURDAY: Final = 6
 
 
-class DimDate(Contract, table="nyctaxi_gold/dim_date", keys=("date_sk",), sequence="source_month"):
+class DimDate(Contract, table="nyctaxi_gold/dim_date", keys=("date_sk",), partition=MONTHLY, sequence="source_month"):
     """One row per day of every month that ran, with trips or without."""
 
     date_sk: Int64 = column("Key: xxhash64 of the date as text.", required=True)
@@ -52,7 +52,7 @@ def days_of(month: Month, engine: Engine) -> Frame:
     return engine.with_keys(typed, {"date_sk": "date"})
 
 
-@table_asset(DimDate, partitions_def=MONTHS, ins={"trips": dg.AssetIn(asset_key(TripsEnriched))}, embedded=True)
+@table_asset(DimDate, ins={"trips": dg.AssetIn(asset_key(TripsEnriched))}, embedded=True)
 def dim_date(context: dg.AssetExecutionContext, trips: Frame) -> Frame:
     return days_of(Month.parse(context.partition_key), engine_of(trips))
 

@@ -8,11 +8,18 @@ from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, c
 from taxi_assets.engines import engine_of
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.nyctaxi.partitions import MONTHS
+from taxi_assets.nyctaxi import MONTHLY
 from taxi_assets.nyctaxi.silver.riders import Riders
 
 
-class DimRider(Contract, table="nyctaxi_gold/dim_rider", keys=("rider_sk",), sequence="source_month", upstream=Riders):
+class DimRider(
+    Contract,
+    table="nyctaxi_gold/dim_rider",
+    keys=("rider_sk",),
+    partition=MONTHLY,
+    sequence="source_month",
+    upstream=Riders,
+):
     """One row per rider."""
 
     rider_sk: Int64 = column("Key: xxhash64 of the rider's id.", required=True)
@@ -31,6 +38,6 @@ def with_rider_key(riders: Frame) -> Frame:
     return engine_of(riders).with_keys(riders, {"rider_sk": "rider_id"})
 
 
-@table_asset(DimRider, partitions_def=MONTHS, ins={"riders": dg.AssetIn(asset_key(Riders))}, embedded=True)
+@table_asset(DimRider, ins={"riders": dg.AssetIn(asset_key(Riders))}, embedded=True)
 def dim_rider(riders: Frame) -> Frame:
     return with_rider_key(riders)

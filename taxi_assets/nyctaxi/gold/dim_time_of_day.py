@@ -10,12 +10,14 @@ from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, c
 from taxi_assets.engines import Engine, engine_of
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.nyctaxi.partitions import MONTHS
+from taxi_assets.nyctaxi import MONTHLY
 from taxi_assets.nyctaxi.silver.places_and_times import TIMES_OF_DAY
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched
 
 
-class DimTimeOfDay(Contract, table="nyctaxi_gold/dim_time_of_day", keys=("time_of_day_sk",), sequence="source_month"):
+class DimTimeOfDay(
+    Contract, table="nyctaxi_gold/dim_time_of_day", keys=("time_of_day_sk",), partition=MONTHLY, sequence="source_month"
+):
     """One row per time of day."""
 
     time_of_day_sk: Int64 = column("Key: xxhash64 of the name.", required=True)
@@ -41,6 +43,6 @@ def times_of_day(month: Month, engine: Engine) -> Frame:
     return engine.with_keys(typed, {"time_of_day_sk": "time_of_day"})
 
 
-@table_asset(DimTimeOfDay, partitions_def=MONTHS, ins={"trips": dg.AssetIn(asset_key(TripsEnriched))}, embedded=True)
+@table_asset(DimTimeOfDay, ins={"trips": dg.AssetIn(asset_key(TripsEnriched))}, embedded=True)
 def dim_time_of_day(context: dg.AssetExecutionContext, trips: Frame) -> Frame:
     return times_of_day(Month.parse(context.partition_key), engine_of(trips))

@@ -9,12 +9,12 @@ from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, c
 from taxi_assets.engines import engine_of
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.nyctaxi.partitions import MONTHS
+from taxi_assets.nyctaxi import MONTHLY
 from taxi_assets.nyctaxi.silver.places_and_times import borough_of
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched
 
 
-class DimZone(Contract, table="nyctaxi_gold/dim_zone", keys=("zone_sk",), sequence="source_month"):
+class DimZone(Contract, table="nyctaxi_gold/dim_zone", keys=("zone_sk",), partition=MONTHLY, sequence="source_month"):
     """One row per ZIP code that a trip of silver begins or ends at; one without a code stands for trips without."""
 
     zone_sk: Int64 = column("Key: xxhash64 of the ZIP code as text; 42, as Spark has it, without one.", required=True)
@@ -30,6 +30,6 @@ def zips_of(trips: Frame) -> Frame:
     return engine_of(trips).with_keys(zips, {"zone_sk": "zip"})
 
 
-@table_asset(DimZone, partitions_def=MONTHS, ins={"trips": dg.AssetIn(asset_key(TripsEnriched))}, embedded=True)
+@table_asset(DimZone, ins={"trips": dg.AssetIn(asset_key(TripsEnriched))}, embedded=True)
 def dim_zone(trips: Frame) -> Frame:
     return zips_of(trips)

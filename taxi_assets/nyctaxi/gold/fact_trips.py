@@ -11,14 +11,14 @@ from taxi_assets.contracts import Bool, Contract, Date, Decimal, Frame, Int64, S
 from taxi_assets.engines import engine_of
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.nyctaxi.partitions import MONTHS
+from taxi_assets.nyctaxi import MONTHLY
 from taxi_assets.nyctaxi.silver.trips_enriched import TripsEnriched
 
 
 class FactTrips(
     Contract,
     table="nyctaxi_gold/fact_trips",
-    partition=("source_month",),
+    partition=MONTHLY,
     keys=("trip_sk",),
     upstream=TripsEnriched,
 ):
@@ -54,6 +54,6 @@ def with_foreign_keys(trips: Frame) -> Frame:
     })  # fmt: skip
 
 
-@table_asset(FactTrips, partitions_def=MONTHS, ins={"trips": dg.AssetIn(asset_key(TripsEnriched))})
+@table_asset(FactTrips, ins={"trips": dg.AssetIn(asset_key(TripsEnriched))})
 def fact_trips(trips: Frame) -> Frame:
     return with_foreign_keys(trips)

@@ -10,12 +10,12 @@ from taxi_assets.contracts import Contract, Date, Frame, Int32, String, column
 from taxi_assets.engines import Engine
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.lake import Lake
-from taxi_assets.nyctaxi.partitions import MONTHS
+from taxi_assets.nyctaxi import MONTHLY
 from taxi_assets.nyctaxi.silver.people import rider
 from taxi_assets.nyctaxi.silver.trips_enriched import RIDERS
 
 
-class Riders(Contract, table="nyctaxi_silver/riders", keys=("rider_id",), sequence="source_month"):
+class Riders(Contract, table="nyctaxi_silver/riders", keys=("rider_id",), partition=MONTHLY, sequence="source_month"):
     """One row per rider, none of whom is real; every value is a function of the rider's number."""
 
     rider_id: String = column("Id: RDR-00000 to RDR-00499.", required=True)
@@ -35,6 +35,6 @@ def all_riders(engine: Engine, month: Month) -> Frame:
     return frame.with_columns(nw.col("home_zip").cast(nw.Int32), nw.lit(month.first_day).alias("source_month"))
 
 
-@table_asset(Riders, partitions_def=MONTHS, embedded=True)
+@table_asset(Riders, embedded=True)
 def riders(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]) -> Frame:
     return all_riders(lake.embedded().engine, Month.parse(context.partition_key))

@@ -12,9 +12,8 @@ from taxi_assets.engines import engine_of, fits_decimal, ratio, units
 from taxi_assets.engines.typed_rows import RESCUED, rescues_one_of
 from taxi_assets.lake.assets import judged_assets
 from taxi_assets.lake.metadata import asset_key
-from taxi_assets.nyctaxi import UNKNOWN
+from taxi_assets.nyctaxi import MONTHLY, UNKNOWN
 from taxi_assets.nyctaxi.bronze import trips_raw as bronze
-from taxi_assets.nyctaxi.partitions import MONTHS
 from taxi_assets.nyctaxi.silver.places_and_times import borough_of, time_of_day
 from taxi_assets.nyctaxi.trip_files import TRIP_COLUMNS
 
@@ -28,7 +27,7 @@ _SECONDS_A_MINUTE: Final = 60
 class TripsEnriched(
     Contract,
     table="nyctaxi_silver/trips_enriched",
-    partition=("source_month",),
+    partition=MONTHLY,
     keys=("trip_key",),
     publish_limit=0.5,
     upstream=bronze.TripsRaw,
@@ -119,7 +118,7 @@ class TripsEnriched(
 class TripsEnrichedQuarantine(
     bronze.TripsRaw,
     table="nyctaxi_silver/trips_enriched_quarantine",
-    partition=("source_month",),
+    partition=MONTHLY,
     keys=("trip_key",),
     upstream=bronze.TripsRaw,
 ):
@@ -131,7 +130,6 @@ class TripsEnrichedQuarantine(
 @judged_assets(
     TripsEnriched,
     TripsEnrichedQuarantine,
-    partitions_def=MONTHS,
     row_id="row_id",
     recognised_by=("trip_key", "tpep_pickup_datetime"),
     ins={"trips": dg.AssetIn(asset_key(bronze.TripsRaw))},

@@ -11,13 +11,13 @@ from typing import Any
 import dagster as dg
 
 from taxi_assets.calendars import Month
+from taxi_assets.catalog import feed_tag
 from taxi_assets.contracts import Contract, Int32, LocalTime, String, column
-from taxi_assets.engines.typed_rows import Provenance
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.landing import Landing
-from taxi_assets.tlc.bronze.month_file import read_month
-from taxi_assets.tlc.partitions import MONTHS, service_tag
+from taxi_assets.tlc import MONTHLY
+from taxi_assets.tlc.bronze.month_file import OfMonth, read_month
 from taxi_assets.tlc.vocabulary import Service
 
 
@@ -34,11 +34,11 @@ class FhvRide(Contract):
     shared_ride_flag: Int32 = column("1 for a trip that was part of a shared ride, else null; since 2017-07.")
 
 
-class FhvTrips(Provenance, FhvRide, table="tlc_bronze/fhv_trips", partition=("source_month",)):
+class FhvTrips(OfMonth, FhvRide, table="tlc_bronze/fhv_trips", partition=MONTHLY):
     """One row per row of the month's file of for-hire vehicles, typed, nothing dropped. Files begin in 2015-01."""
 
 
-@table_asset(FhvTrips, partitions_def=MONTHS, tags=service_tag(Service.FHV))
+@table_asset(FhvTrips, tags=feed_tag(Service.FHV))
 def fhv_trips(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
 ) -> Iterator[dg.MaterializeResult[Any] | PassBy]:

@@ -11,13 +11,13 @@ from typing import Any
 import dagster as dg
 
 from taxi_assets.calendars import Month
+from taxi_assets.catalog import feed_tag
 from taxi_assets.contracts import Contract, Float64, Int32, LocalTime, String, column
-from taxi_assets.engines.typed_rows import Provenance
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.landing import Landing
-from taxi_assets.tlc.bronze.month_file import read_month
-from taxi_assets.tlc.partitions import MONTHS, service_tag
+from taxi_assets.tlc import MONTHLY
+from taxi_assets.tlc.bronze.month_file import OfMonth, read_month
 from taxi_assets.tlc.vocabulary import Service
 
 
@@ -52,11 +52,11 @@ class HighVolumeRide(Contract):
     wav_match_flag: String = column("Y if the trip was in a wheelchair-accessible vehicle, else N.")
 
 
-class FhvhvTrips(Provenance, HighVolumeRide, table="tlc_bronze/fhvhv_trips", partition=("source_month",)):
+class FhvhvTrips(OfMonth, HighVolumeRide, table="tlc_bronze/fhvhv_trips", partition=MONTHLY):
     """One row per row of the month's high-volume for-hire file, typed, nothing dropped. Files begin in 2019-02."""
 
 
-@table_asset(FhvhvTrips, partitions_def=MONTHS, tags=service_tag(Service.FHVHV))
+@table_asset(FhvhvTrips, tags=feed_tag(Service.FHVHV))
 def fhvhv_trips(
     context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]
 ) -> Iterator[dg.MaterializeResult[Any] | PassBy]:

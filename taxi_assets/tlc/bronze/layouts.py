@@ -160,7 +160,9 @@ def _meanings(name: str, service: Service, month: Month, contract: type[Contract
 
 
 def _own_names(contract: type[Contract] | None) -> set[str]:
-    return set() if contract is None else set(contract.column_names()).difference(Provenance.column_names())
+    if contract is None:
+        return set()
+    return set(contract.column_names()).difference(Provenance.column_names(), contract.period_columns())
 
 
 def _missing(applied: Applied, service: Service) -> list[Sequence[Sequence[str]]]:

@@ -7,7 +7,7 @@ file.
 from __future__ import annotations
 
 from taxi_assets.contracts import Contract, Float64, Int32, LocalTime, String, column
-from taxi_assets.engines.typed_rows import Provenance
+from taxi_assets.tlc.bronze.month_file import OfMonth
 
 
 class Meter(Contract):
@@ -43,5 +43,5 @@ class Meter(Contract):
     store_and_fwd_flag: String = column("Y if the record was held in the vehicle before it was sent, else N.")
 
 
-class MeteredTrips(Provenance, Meter):
+class MeteredTrips(OfMonth, Meter):
     """A metered trip and where it came from; the part of both services' contracts that is the same."""

@@ -13,12 +13,13 @@ import dagster as dg
 
 from taxi_assets.calendars import Month
 from taxi_assets.contracts import Contract, Frame, Int32, String, column
+from taxi_assets.deliveries.into_bronze import from_file, if_cut_off
 from taxi_assets.engines.source_files import Format, canonical_names, open_source
-from taxi_assets.engines.typed_rows import Provenance, typed
+from taxi_assets.engines.typed_rows import typed
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.landing import LandedFile, Landing
-from taxi_assets.tlc.bronze.month_file import from_file, if_cut_off
-from taxi_assets.tlc.partitions import MONTHS
+from taxi_assets.tlc import MONTHLY
+from taxi_assets.tlc.bronze.month_file import OfMonth
 from taxi_assets.tlc.zone_lookup import find_zone_lookup
 
 
@@ -31,14 +32,14 @@ class LookupRow(Contract):
     service_zone: String = column("Which taxis may pick up there: Yellow Zone, Boro Zone, Airports, EWR.")
 
 
-class Zones(Provenance, LookupRow, table="tlc_bronze/zones", partition=("source_month",), keys=("location_id",)):
+class Zones(OfMonth, LookupRow, table="tlc_bronze/zones", partition=MONTHLY, keys=("location_id",)):
     """One row per zone of the lookup as it was when that month ran. 264 is unknown, 265 outside NYC."""
 
 
 _COLUMNS = {"locationid": "location_id", "borough": "borough", "zone": "zone", "service_zone": "service_zone"}
 
 
-@table_asset(Zones, partitions_def=MONTHS)
+@table_asset(Zones)
 def zones(context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing]) -> Iterator[dg.MaterializeResult[Any]]:
     lookup, place = find_zone_lookup(landing), landing
     if lookup is None:
@@ -52,7 +53,8 @@ def zones(context: dg.AssetExecutionContext, landing: dg.ResourceParam[Landing])
         raise lookup.unusable(f"it has no column {', '.join(missing)}; a zone lookup has {', '.join(_COLUMNS)}")
     rows = typed(source, mapped, Zones)
     _require_whole(lookup, rows)
-    yield from_file(place, lookup, rows, Month.parse(context.partition_key), if_cut_off(source))
+    month = Month.parse(context.partition_key)
+    yield from_file(place, lookup, rows, Zones, month, if_cut_off(source))
     place.require_as_read([lookup], Zones.stored_as().sql_name)
 
 

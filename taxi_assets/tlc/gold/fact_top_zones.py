@@ -9,16 +9,16 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
+from taxi_assets.tlc import MONTHLY
 from taxi_assets.tlc.gold.trips import average, if_any, plotted, published, stack, total_of
 from taxi_assets.tlc.money import Money, MoneySum
-from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 
 
 class FactTopZones(
     Contract,
     table="tlc_gold/fact_top_zones",
-    partition=("source_month",),
+    partition=MONTHLY,
     keys=("service_type", "source_month", "pickup_location_id"),
 ):
     """One row per service, month and pickup zone, ranked by revenue. Zones are told apart by id: some share a name.
@@ -69,7 +69,6 @@ _COLUMNS = ("pickup_location_id", "pickup_borough", "pickup_zone", "fare_amount"
 
 @table_asset(
     FactTopZones,
-    partitions_def=MONTHS,
     ins=optional_inputs(SILVER_TRIPS),
     figures=plotted(FactTopZones, ("trip_count",), "total_revenue"),
 )

@@ -9,16 +9,16 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Date, Frame, Int32, Int64, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
+from taxi_assets.tlc import MONTHLY
 from taxi_assets.tlc.gold.trips import MILES_PLACES, average, if_any, plotted, published, stack, total_of
 from taxi_assets.tlc.money import Miles, Money, MoneySum
-from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 
 
 class FactTripsBoroughHour(
     Contract,
     table="tlc_gold/fact_trips_borough_hour",
-    partition=("source_month",),
+    partition=MONTHLY,
     keys=("service_type", "pickup_date", "pickup_hour", "pickup_borough"),
 ):
     """One row per service, pickup date, hour and borough. Averages are rounded half up.
@@ -72,7 +72,6 @@ _COLUMNS = (
 
 @table_asset(
     FactTripsBoroughHour,
-    partitions_def=MONTHS,
     ins=optional_inputs(SILVER_TRIPS),
     figures=plotted(FactTripsBoroughHour, ("trip_count",), "total_revenue"),
 )

@@ -9,15 +9,13 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Date, Frame, Int64, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
+from taxi_assets.tlc import MONTHLY
 from taxi_assets.tlc.gold.trips import average, plotted, published, stack, total_of
 from taxi_assets.tlc.money import Money
-from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.silver.trips import SILVER_TRIPS
 
 
-class NycTaxiDaily(
-    Contract, table="tlc_gold/nyc_taxi_daily", partition=("source_month",), keys=("service_type", "trip_date")
-):
+class NycTaxiDaily(Contract, table="tlc_gold/nyc_taxi_daily", partition=MONTHLY, keys=("service_type", "trip_date")):
     """One row per service and pickup date; repeats (an earlier row has the same times) are counted apart.
 
     For fhv and fhvhv a repeat has the same base and zones, too. For fhv, whose fares TLC doesn't publish, there are
@@ -54,7 +52,6 @@ def by_day(trips: Frame) -> Frame:
 
 @table_asset(
     NycTaxiDaily,
-    partitions_def=MONTHS,
     ins=optional_inputs(SILVER_TRIPS),
     figures=plotted(NycTaxiDaily, ("trip_count", "repeat_count")),
 )

@@ -12,10 +12,11 @@ import dagster as dg
 import narwhals.stable.v1 as nw
 
 from taxi_assets.calendars import Month
+from taxi_assets.catalog import feed_tag
 from taxi_assets.contracts import Contract, Date, Frame, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
+from taxi_assets.tlc import MONTHLY
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.for_hire_trips import company_of, registered
 from taxi_assets.tlc.vocabulary import FOR_HIRE, Service
 
@@ -25,7 +26,7 @@ _NAMED_IN: Final = {
 }
 
 
-class DimBase(Contract, table="tlc_silver/dim_base", keys=("base_num",), sequence="source_month"):
+class DimBase(Contract, table="tlc_silver/dim_base", keys=("base_num",), partition=MONTHLY, sequence="source_month"):
     """One row per base seen in for-hire trips, with the company that it dispatched for. The newest month wins."""
 
     base_num: String = column("TLC's number of the base, without blanks, in capitals.", required=True)
@@ -56,9 +57,8 @@ def _named(trips: Mapping[str, Frame]) -> Iterator[Frame]:
 
 @table_asset(
     DimBase,
-    partitions_def=MONTHS,
     ins=optional_inputs({service: BRONZE_TRIPS[service] for service in FOR_HIRE}),
-    tags=service_tag(*FOR_HIRE),
+    tags=feed_tag(*FOR_HIRE),
     embedded=True,
 )
 def dim_base(context: dg.AssetExecutionContext, **trips: Frame | None) -> Frame:

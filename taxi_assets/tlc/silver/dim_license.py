@@ -8,17 +8,20 @@ from __future__ import annotations
 import dagster as dg
 
 from taxi_assets.calendars import Month
+from taxi_assets.catalog import feed_tag
 from taxi_assets.contracts import Contract, Date, Frame, String, column
 from taxi_assets.lake.assets import table_asset
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.tlc import MONTHLY
 from taxi_assets.tlc.bronze.fhvhv_trips import FhvhvTrips
-from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.for_hire_trips import registered
 from taxi_assets.tlc.silver.listed_codes import with_unlisted
 from taxi_assets.tlc.vocabulary import HVFHS_LICENSES, Service
 
 
-class DimLicense(Contract, table="tlc_silver/dim_license", keys=("license_num",), sequence="source_month"):
+class DimLicense(
+    Contract, table="tlc_silver/dim_license", keys=("license_num",), partition=MONTHLY, sequence="source_month"
+):
     """One row per high-volume licence: TLC's, and any seen in trips that it lacks (Unknown). The newest month wins."""
 
     license_num: String = column("TLC's licence for high-volume for-hire services.", required=True)
@@ -34,9 +37,8 @@ def licenses(trips: Frame, month: Month) -> Frame:
 
 @table_asset(
     DimLicense,
-    partitions_def=MONTHS,
     ins={"trips": dg.AssetIn(asset_key(FhvhvTrips))},
-    tags=service_tag(Service.FHVHV),
+    tags=feed_tag(Service.FHVHV),
     embedded=True,
 )
 def dim_license(context: dg.AssetExecutionContext, trips: Frame) -> Frame:

@@ -8,15 +8,18 @@ import dagster as dg
 import narwhals.stable.v1 as nw
 
 from taxi_assets.calendars import Month
+from taxi_assets.catalog import feed_tag
 from taxi_assets.contracts import Contract, Date, Frame, Int32, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
+from taxi_assets.tlc import MONTHLY
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
-from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.listed_codes import with_unlisted
 from taxi_assets.tlc.vocabulary import METERED, PAYMENT_TYPES
 
 
-class DimPayment(Contract, table="tlc_silver/dim_payment", keys=("payment_type",), sequence="source_month"):
+class DimPayment(
+    Contract, table="tlc_silver/dim_payment", keys=("payment_type",), partition=MONTHLY, sequence="source_month"
+):
     """One row per payment code: TLC's, and any seen in trips that it lacks (Unknown). The newest month wins."""
 
     payment_type: Int32 = column("Payment code.", required=True)
@@ -32,9 +35,8 @@ def listed_and_seen(trips: Sequence[Frame], month: Month) -> Frame:
 
 @table_asset(
     DimPayment,
-    partitions_def=MONTHS,
     ins=optional_inputs({service: BRONZE_TRIPS[service] for service in METERED}),
-    tags=service_tag(*METERED),
+    tags=feed_tag(*METERED),
     embedded=True,
 )
 def dim_payment(context: dg.AssetExecutionContext, **trips: Frame | None) -> Frame:

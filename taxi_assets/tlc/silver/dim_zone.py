@@ -10,13 +10,20 @@ import narwhals.stable.v1 as nw
 from taxi_assets.contracts import Contract, Date, Frame, Int32, String, column
 from taxi_assets.lake.assets import optional_inputs, stored_of, table_asset
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.tlc import MONTHLY
 from taxi_assets.tlc.bronze.trips import BRONZE_TRIPS
 from taxi_assets.tlc.bronze.zones import Zones
-from taxi_assets.tlc.partitions import MONTHS
 from taxi_assets.tlc.vocabulary import UNKNOWN
 
 
-class DimZone(Contract, table="tlc_silver/dim_zone", keys=("location_id",), sequence="source_month", upstream=Zones):
+class DimZone(
+    Contract,
+    table="tlc_silver/dim_zone",
+    keys=("location_id",),
+    partition=MONTHLY,
+    sequence="source_month",
+    upstream=Zones,
+):
     """One row per LocationID: the lookup's, and any id seen in trips that it lacks (Unknown). The newest month wins."""
 
     location_id: Int32 = column(required=True)
@@ -52,7 +59,6 @@ def with_unlisted(zones: Frame, trips: Iterable[Frame]) -> Frame:
 
 @table_asset(
     DimZone,
-    partitions_def=MONTHS,
     ins={"zones": dg.AssetIn(asset_key(Zones)), **optional_inputs(BRONZE_TRIPS)},
     embedded=True,
 )

@@ -11,12 +11,13 @@ from typing import Final
 import dagster as dg
 import narwhals.stable.v1 as nw
 
+from taxi_assets.catalog import feed_tag
 from taxi_assets.contracts import Frame, String, Strings, column, rule
 from taxi_assets.lake.assets import judged_assets
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.tlc import MONTHLY
 from taxi_assets.tlc.bronze import fhv_trips as bronze
 from taxi_assets.tlc.bronze.zones import Zones
-from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.any_trips import PUBLISH_LIMIT
 from taxi_assets.tlc.silver.for_hire_trips import ForHireTrips, enrich, registered
 from taxi_assets.tlc.vocabulary import Service
@@ -27,7 +28,7 @@ _BASE_NUMBER: Final = "^B[0-9]{5}$"
 class FhvTrips(
     ForHireTrips,
     table="tlc_silver/fhv_trips",
-    partition=("source_month",),
+    partition=MONTHLY,
     publish_limit=PUBLISH_LIMIT,
     upstream=bronze.FhvTrips,
 ):
@@ -70,7 +71,7 @@ class FhvTrips(
         return ~is_duplicate
 
 
-class FhvTripsQuarantine(bronze.FhvTrips, table="tlc_silver/fhv_trips_quarantine", partition=("source_month",)):
+class FhvTripsQuarantine(bronze.FhvTrips, table="tlc_silver/fhv_trips_quarantine", partition=MONTHLY):
     """One row per row of the month's for-hire file that broke a rule, as bronze has it, with the rules' names."""
 
     failed_rules: Strings = column(
@@ -81,11 +82,10 @@ class FhvTripsQuarantine(bronze.FhvTrips, table="tlc_silver/fhv_trips_quarantine
 @judged_assets(
     FhvTrips,
     FhvTripsQuarantine,
-    partitions_def=MONTHS,
     row_id="source_row",
     recognised_by=("dispatching_base_num", "pickup_datetime", "pickup_location_id"),
     ins={"trips": dg.AssetIn(asset_key(bronze.FhvTrips)), "zones": dg.AssetIn(asset_key(Zones))},
-    tags=service_tag(Service.FHV),
+    tags=feed_tag(Service.FHV),
 )
 def fhv_trips(trips: Frame, zones: Frame) -> Frame:
     return with_bases(enrich(trips, zones))

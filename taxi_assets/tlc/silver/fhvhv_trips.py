@@ -12,13 +12,14 @@ from typing import Final
 import dagster as dg
 import narwhals.stable.v1 as nw
 
+from taxi_assets.catalog import feed_tag
 from taxi_assets.contracts import Frame, Int32, LocalTime, String, Strings, column, rule
 from taxi_assets.lake.assets import judged_assets
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.tlc import MONTHLY
 from taxi_assets.tlc.bronze import fhvhv_trips as bronze
 from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.money import MilesToThousandths, Minutes, Money
-from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.any_trips import PUBLISH_LIMIT
 from taxi_assets.tlc.silver.clock import in_repeated_hour
 from taxi_assets.tlc.silver.for_hire_trips import ForHireTrips, company_of, enrich, registered
@@ -39,7 +40,7 @@ _PARTS_BESIDE_THE_FARE: Final = tuple(part for part in PARTS_OF_TOTAL if part !=
 class FhvhvTrips(
     ForHireTrips,
     table="tlc_silver/fhvhv_trips",
-    partition=("source_month",),
+    partition=MONTHLY,
     publish_limit=PUBLISH_LIMIT,
     upstream=bronze.FhvhvTrips,
 ):
@@ -194,7 +195,7 @@ class FhvhvTrips(
         return license_num.is_in(list(HVFHS_LICENSES))
 
 
-class FhvhvTripsQuarantine(bronze.FhvhvTrips, table="tlc_silver/fhvhv_trips_quarantine", partition=("source_month",)):
+class FhvhvTripsQuarantine(bronze.FhvhvTrips, table="tlc_silver/fhvhv_trips_quarantine", partition=MONTHLY):
     """One row per row of the month's high-volume file that broke a rule, as bronze has it, with the rules' names."""
 
     failed_rules: Strings = column(
@@ -205,11 +206,10 @@ class FhvhvTripsQuarantine(bronze.FhvhvTrips, table="tlc_silver/fhvhv_trips_quar
 @judged_assets(
     FhvhvTrips,
     FhvhvTripsQuarantine,
-    partitions_def=MONTHS,
     row_id="source_row",
     recognised_by=("hvfhs_license_num", "pickup_datetime", "pickup_location_id"),
     ins={"trips": dg.AssetIn(asset_key(bronze.FhvhvTrips)), "zones": dg.AssetIn(asset_key(Zones))},
-    tags=service_tag(Service.FHVHV),
+    tags=feed_tag(Service.FHVHV),
 )
 def fhvhv_trips(trips: Frame, zones: Frame) -> Frame:
     return with_company_and_total(enrich(trips, zones))

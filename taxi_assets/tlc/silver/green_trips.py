@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import dagster as dg
 
+from taxi_assets.catalog import feed_tag
 from taxi_assets.contracts import Frame, Int32, Strings, column
 from taxi_assets.lake.assets import judged_assets
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.tlc import MONTHLY
 from taxi_assets.tlc.bronze import green_trips as bronze
 from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.money import Money
-from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.any_trips import PUBLISH_LIMIT
 from taxi_assets.tlc.silver.metered_trips import PARTS_OF_TOTAL, MeteredTrips, enrich
 from taxi_assets.tlc.vocabulary import Service
@@ -22,7 +23,7 @@ from taxi_assets.tlc.vocabulary import Service
 class GreenTrips(
     MeteredTrips,
     table="tlc_silver/green_trips",
-    partition=("source_month",),
+    partition=MONTHLY,
     publish_limit=PUBLISH_LIMIT,
     upstream=bronze.GreenTrips,
 ):
@@ -32,7 +33,7 @@ class GreenTrips(
     trip_type: Int32 = column(after="ehail_fee")
 
 
-class GreenTripsQuarantine(bronze.GreenTrips, table="tlc_silver/green_trips_quarantine", partition=("source_month",)):
+class GreenTripsQuarantine(bronze.GreenTrips, table="tlc_silver/green_trips_quarantine", partition=MONTHLY):
     """One row per row of the month's green file that broke a rule, as bronze has it, with the rules' names."""
 
     failed_rules: Strings = column(
@@ -43,11 +44,10 @@ class GreenTripsQuarantine(bronze.GreenTrips, table="tlc_silver/green_trips_quar
 @judged_assets(
     GreenTrips,
     GreenTripsQuarantine,
-    partitions_def=MONTHS,
     row_id="source_row",
     recognised_by=("vendor_id", "pickup_datetime", "pickup_location_id"),
     ins={"trips": dg.AssetIn(asset_key(bronze.GreenTrips)), "zones": dg.AssetIn(asset_key(Zones))},
-    tags=service_tag(Service.GREEN),
+    tags=feed_tag(Service.GREEN),
 )
 def green_trips(trips: Frame, zones: Frame) -> Frame:
     return enrich(trips, zones, parts=(*PARTS_OF_TOTAL, "ehail_fee"))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import dagster as dg
 
+from taxi_assets.catalog import feed_tag
 from taxi_assets.contracts import Frame, Strings, column
 from taxi_assets.lake.assets import judged_assets
 from taxi_assets.lake.metadata import asset_key
+from taxi_assets.tlc import MONTHLY
 from taxi_assets.tlc.bronze import yellow_trips as bronze
 from taxi_assets.tlc.bronze.zones import Zones
 from taxi_assets.tlc.money import Money
-from taxi_assets.tlc.partitions import MONTHS, service_tag
 from taxi_assets.tlc.silver.any_trips import PUBLISH_LIMIT
 from taxi_assets.tlc.silver.metered_trips import PARTS_OF_TOTAL, MeteredTrips, enrich
 from taxi_assets.tlc.vocabulary import Service
@@ -22,7 +23,7 @@ from taxi_assets.tlc.vocabulary import Service
 class YellowTrips(
     MeteredTrips,
     table="tlc_silver/yellow_trips",
-    partition=("source_month",),
+    partition=MONTHLY,
     publish_limit=PUBLISH_LIMIT,
     upstream=bronze.YellowTrips,
     # Of 5,000 rows of 2025-02, 5 % have no fare (flex fares and corrections), and 35 % a total that isn't its parts'
@@ -34,9 +35,7 @@ class YellowTrips(
     airport_fee: Money = column(unit="USD", after="congestion_surcharge")
 
 
-class YellowTripsQuarantine(
-    bronze.YellowTrips, table="tlc_silver/yellow_trips_quarantine", partition=("source_month",)
-):
+class YellowTripsQuarantine(bronze.YellowTrips, table="tlc_silver/yellow_trips_quarantine", partition=MONTHLY):
     """One row per row of the month's yellow file that broke a rule, as bronze has it, with the rules' names."""
 
     failed_rules: Strings = column(
@@ -47,11 +46,10 @@ class YellowTripsQuarantine(
 @judged_assets(
     YellowTrips,
     YellowTripsQuarantine,
-    partitions_def=MONTHS,
     row_id="source_row",
     recognised_by=("vendor_id", "pickup_datetime", "pickup_location_id"),
     ins={"trips": dg.AssetIn(asset_key(bronze.YellowTrips)), "zones": dg.AssetIn(asset_key(Zones))},
-    tags=service_tag(Service.YELLOW),
+    tags=feed_tag(Service.YELLOW),
 )
 def yellow_trips(trips: Frame, zones: Frame) -> Frame:
     return enrich(trips, zones, parts=(*PARTS_OF_TOTAL, "airport_fee"))
