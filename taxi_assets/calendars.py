@@ -28,7 +28,9 @@ class Period(ABC):
     word: ClassVar[str]
     """What such a period is called."""
     shown: ClassVar[int]
-    """So many periods make a picture that can be taken in: a year of months, a month of days."""
+    """So many periods make a picture that can be taken in."""
+    span: ClassVar[str]
+    """What so many are called."""
     form: ClassVar[str]
     """How its text is made of its first day, as `strftime` has it."""
 
@@ -80,6 +82,7 @@ class Month(Period):
 
     word = "month"
     shown = 12
+    span = "a year"
     form = "%Y-%m"
     _FORM: ClassVar = re.compile(r"([0-9]{4})-([0-9]{2})")
 
@@ -122,6 +125,7 @@ class Day(Period):
 
     word = "day"
     shown = 31
+    span = "a month"
     form = "%Y-%m-%d"
     _FORM: ClassVar = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 

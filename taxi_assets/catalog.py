@@ -116,7 +116,8 @@ class Catalog:
 
     `file_name` is what one of its files is called. A file whose name matches `nearly`, a regular expression that no
     letter's case matters to, and that is none of its feeds', is told of. `blocked_list` is the file in landing's root
-    that says which of its periods are known to be bad. `feed_word` is what the source calls a feed.
+    that says which of its periods are known to be bad. `sample` writes made-up files, where there are any. `feed_word`
+    is what the source calls a feed.
     """
 
     name: str
@@ -125,8 +126,8 @@ class Catalog:
     file_name: str
     nearly: str
     blocked_list: str
-    sample: WriteSample
     load: Callable[[], Contents]
+    sample: WriteSample | None = None
     feed_word: str = _FEED
 
     @property

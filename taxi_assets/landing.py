@@ -1,7 +1,7 @@
 """Landing: the folder or bucket where source files arrive. Lists, identifies and fingerprints files.
 
 Read-only: nothing here writes to landing; fetch/ does. What files are called is their catalog's to know
-(tlc/trip_files.py), what is inside them engines/source_files.py's.
+(deliveries/landed.py sorts them), what is inside them engines/source_files.py's.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def test_an_error_is_status_1_and_all_others_are_looked_at(damaged: Shell) -> No
 
 def test_a_month_that_isnt_stored_says_what_to_run(shell: Shell) -> None:
     for words, problem in (
-        (("2024-02",), "Nothing of tlc is stored for 2024-02. Run the month first: taxi-assets materialize 2024-02"),
+        (("2024-02",), "Nothing of tlc is stored for 2024-02. Run it first: taxi-assets materialize 2024-02"),
         (
             ("2024-01", "--table", "tlc_silver.yellow_trips"),
             "Nothing of tlc_silver.yellow_trips is stored for 2024-01.",

@@ -52,11 +52,9 @@ def of_service(service: str) -> set[str]:
 
 
 def test_a_table_is_of_its_own_catalogs_months() -> None:
-    for contract, months in (
-        (SILVER_TRIPS[Service.GREEN], TLC.calendar.partitions),
-        (FactTrips, NYCTAXI.calendar.partitions),
-    ):
-        assert partitions_of(contract) is months
+    of_catalogs = {SILVER_TRIPS[Service.GREEN]: TLC, FactTrips: NYCTAXI}
+    for contract, catalog in of_catalogs.items():
+        assert partitions_of(contract) is catalog.calendar.partitions
 
 
 def test_the_tables_of_the_design_are_assets() -> None:

@@ -52,6 +52,10 @@ def sample(
     """
     chosen = catalog_named(catalog)
     feeds = chosen.chosen(feed) if feed else []
+    if chosen.sample is None:
+        raise UsageError(
+            f"There are no samples of {chosen.name}. Put files into landing, named like {chosen.file_name}."
+        )
     from taxi_assets.settings import Settings
 
     parsed = chosen.calendar.parse(periods)

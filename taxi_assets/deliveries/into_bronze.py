@@ -15,7 +15,7 @@ from taxi_assets.contracts import Contract, Frame
 from taxi_assets.deliveries.blocked import blocked_in, says_blocked
 from taxi_assets.deliveries.landed import Delivery, FeedFile, find_files, look, no_file
 from taxi_assets.engines.source_files import Source, canonical_names, count_rows, open_source
-from taxi_assets.engines.typed_rows import typed
+from taxi_assets.engines.typed_rows import Provenance, typed
 from taxi_assets.lake.metadata import CUT_OFF, SOURCE_COLUMNS, SOURCE_IDENTITY, UNKNOWN_COLUMNS
 from taxi_assets.lake.passed_by import PassBy
 from taxi_assets.lake.stored_checks import Finding, Stored, StoredCheck
@@ -43,11 +43,12 @@ def read_delivery(
     records: dg.DagsterInstance | None,
     delivery: Delivery,
     contract: type[Contract],
-    names: Mapping[str, str],
+    names: Mapping[str, str] | None = None,
 ) -> Iterator[dg.MaterializeResult[Any] | PassBy]:
     """Read a delivery of one file: all its rows, in the contract's types, and as data version its fingerprint.
 
-    `names` has the contract's column for each of the file's, which all must be there. A delivery that is blocked, or
+    `names` has the contract's column for each of the file's, which all must be there; unless given, they are called as
+    in the contract. A delivery that is blocked, or
     has no file, is passed by. Raises LandingError, naming the file and what to do, if it can't be used, and after the
     rows are stored if the file was replaced meanwhile.
     """
@@ -57,6 +58,8 @@ def read_delivery(
         return
     (found,) = files
     source = open_source(landing, found.file, found.format)
+    of_reading = {*Provenance.column_names(), *contract.period_columns()}
+    names = names or {name: name for name in contract.column_names() if name not in of_reading}
     mapped = canonical_names(source, names)
     missing = [column for column, name in names.items() if name not in mapped.values()]
     if missing:

@@ -37,10 +37,10 @@ def status_asset(catalog: Catalog) -> dg.SourceAsset:
         key=key,
         group_name=key.path[0],
         description=(
-            f"The latest {catalog.calendar.kind.shown} {word}s in one picture: which {word}s of which "
-            f"{catalog.feed_word} have landed, are sound, have checks that warn or failed, or aren't there. Observe it "
-            f"to draw it anew; the sensor {catalog.sensor} does so when something has changed. No table is made of it: "
-            f"were it upstream of any, each change of a {word} would show all {word}s as out of date."
+            f"{catalog.calendar.kind.span.capitalize()} in one picture: which {word}s of which {catalog.feed_word} "
+            "have landed, are sound, have checks that warn or failed, or aren't there. Observe it to draw it anew; the "
+            f"sensor {catalog.sensor} does so when something has changed. No table is made of it: were it upstream of "
+            f"any, each change of a {word} would show all {word}s as out of date."
         ),
         tags={"catalog": catalog.name, "layer": "landing"},
     )

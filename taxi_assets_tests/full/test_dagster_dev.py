@@ -100,7 +100,7 @@ def test_the_sensor_requests_just_what_landed_since_and_once_more_what_is_issued
     dev.start_sensor()
     first = dev.finished_runs_of_the_sensor(2)
 
-    assert sorted((run["tags"]["dagster/partition"], run["tags"]["services"]) for run in first) == [
+    assert sorted((run["tags"]["dagster/partition"], run["tags"]["feeds"]) for run in first) == [
         ("2024-01", "green"),
         ("2024-02", "green,yellow"),
     ]
@@ -115,7 +115,7 @@ def test_the_sensor_requests_just_what_landed_since_and_once_more_what_is_issued
 
     assert [len(tick["runIds"]) for tick in dev.ticks_with_runs()] == [1, 2]
     again = runs[0]
-    assert (again["tags"]["dagster/partition"], again["tags"]["services"], again["status"]) == (
+    assert (again["tags"]["dagster/partition"], again["tags"]["feeds"], again["status"]) == (
         "2024-02",
         "yellow",
         "SUCCESS",

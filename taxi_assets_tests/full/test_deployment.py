@@ -176,9 +176,9 @@ def test_a_landed_file_is_requested_by_a_tick_queued_run_by_the_daemon_and_store
     server: Deployment, landed: dict[str, Any]
 ) -> None:
     assert landed["status"] == "SUCCESS"
-    assert {name: landed["tags"][name] for name in ("dagster/partition", "services")} == {
+    assert {name: landed["tags"][name] for name in ("dagster/partition", "feeds")} == {
         "dagster/partition": LANDED,
-        "services": "green",
+        "feeds": "green",
     }
     # A tag that is listed nowhere, and by which the queue tells runs apart.
     assert landed["runId"] in {run["runId"] for run in server.runs_tagged(ENGINE, "polars")}

@@ -112,7 +112,7 @@ def test_runs_of_the_command_line_are_on_the_overview_and_under_their_job_withou
     ui.screenshot("overview")
 
     page = ui.open("locations/taxi_assets/jobs/tlc_month/runs")
-    ui.shows("services: green")
+    ui.shows("feeds: green")
     ui.shows("Success")
     for tag in ("taxi_assets_", "taxi_assets/"):
         assert page.get_by_text(tag, exact=False).count() == 0
