@@ -56,6 +56,11 @@ def is_still_requesting(batch: str) -> bool:
     return host == socket.gethostname() and _lives(int(process), began)
 
 
+def is_instance(home: str) -> bool:
+    """Whether there is an instance in a folder; `open_instance` would make one."""
+    return (Path(home) / "dagster.yaml").exists()
+
+
 def open_instance(home: str) -> dg.DagsterInstance:
     """Open the instance in a folder, with the project's own dagster.yaml if the folder has none yet.
 

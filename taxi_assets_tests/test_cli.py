@@ -707,3 +707,19 @@ def test_fetch_into_a_landing_that_cant_be_written_is_one_line_and_status_2(
     outcome = run("fetch", "zones")
     assert (outcome.status, tlc.asked) == (2, [])
     assert "TAXI_LANDING_ROOT" in only_line(outcome)
+
+
+@pytest.mark.parametrize(
+    "words", [["status"], ["checks", "2024-01"], ["materialize", "2024-01"]], ids=lambda words: words[0]
+)
+def test_a_command_in_a_wrong_folder_leaves_nothing_there(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    monkeypatch.chdir(wrong)
+    for name in ("TAXI_LANDING_ROOT", "TAXI_LAKE_ROOT", "DAGSTER_HOME"):
+        monkeypatch.delenv(name)
+
+    assert run(*words).status != 0
+    assert list(wrong.iterdir()) == []

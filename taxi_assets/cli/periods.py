@@ -108,11 +108,12 @@ def checks(
     from taxi_assets.check_history import latest_results
     from taxi_assets.commands import to_materialize
     from taxi_assets.definitions import defs
-    from taxi_assets.instance import open_instance
+    from taxi_assets.instance import is_instance, open_instance
     from taxi_assets.settings import Settings
 
     graph = defs.resolve_asset_graph()
-    results = latest_results(open_instance(Settings.load().dagster_home), sorted(graph.asset_check_keys), key)
+    home, keys = Settings.load().dagster_home, sorted(graph.asset_check_keys)
+    results = latest_results(open_instance(home), keys, key) if is_instance(home) else []
     if not results:
         raise TaxiAssetsError(f"No check has run for {key}. Run it first: {' or '.join(to_materialize(key))}")
     rows = [
@@ -154,6 +155,8 @@ def status(
     """Show a year in one picture: what has become of each month of each feed; or a month of days."""
     chosen = catalog_named(catalog)
     wanted = chosen.calendar.parse(periods or [])
+    from taxi_assets.deliveries.blocked import blocked_in
+    from taxi_assets.deliveries.landed import look
     from taxi_assets.deliveries.status import InLanding, draw, meanings
     from taxi_assets.instance import open_instance
     from taxi_assets.places import lake_of, landing_of
@@ -161,8 +164,11 @@ def status(
     from taxi_assets.settings import Settings
 
     settings = Settings.load()
+    landing = landing_of(settings)
+    landed = look(chosen, landing)
+    # After landing was looked into: in a wrong folder no instance is made.
     instance = open_instance(settings.dagster_home)
-    found = InLanding.of(chosen, landing_of(settings), instance)
+    found = InLanding(chosen, landing, landed, blocked_in(chosen, landing, instance))
     with kept_connections(instance):
         picture = draw(found, lake_of(settings), instance, wanted)
     if json_:

@@ -11,7 +11,8 @@ import dagster as dg
 
 from taxi_assets.calendars import Period
 from taxi_assets.catalog import Catalog
-from taxi_assets.deliveries.landed import Delivery
+from taxi_assets.deliveries.blocked import blocked_in
+from taxi_assets.deliveries.landed import Delivery, look
 from taxi_assets.deliveries.reports import Report
 from taxi_assets.deliveries.status import InLanding, State, draw
 from taxi_assets.lake.lake import Lake
@@ -54,10 +55,12 @@ def chosen(catalog: Catalog, asked: Asked) -> list[Report]:
     those that are blocked. Raises UsageError for a period that has no partition, LandingError if it can't be told what
     landing holds.
     """
+    landed = look(catalog, asked.landing)
+    landed.require_known(asked.feeds)
+    # After landing was looked into: in a wrong folder no instance is made.
     instance = asked.open_instance()
-    found = InLanding.of(catalog, asked.landing, instance)
-    found.landed.require_known(asked.feeds)
-    wanted = set(found.landed.files)
+    found = InLanding(catalog, asked.landing, landed, blocked_in(catalog, asked.landing, instance))
+    wanted = set(landed.files)
     if asked.only:
         with kept_connections(instance):
             cells = draw(found, asked.lake, instance, asked.periods).cells
