@@ -73,6 +73,8 @@ def materialize(
     try:
         with at_work("Looking into landing", quietly=json_) as on_step:
             planned = backfill.plan(chosen, settings, parsed, feeds, only)
+            # Before the runs: what they have stored is stored, whatever becomes of landing meanwhile.
+            unread = look(chosen, landing_of(settings)).unread
             with closing(backfill.run(chosen, settings, planned, jobs, on_step)) as ended:
                 for report in ended:
                     reports.append(report)
@@ -87,7 +89,6 @@ def materialize(
         show_json([{**_as_before(one.period, services=one.feeds), **dataclasses.asdict(one)} for one in in_order])
     elif only and not planned:
         say(f"Nothing to do: none of these {words} is {' or '.join(only)}.")
-    unread = look(chosen, landing_of(settings)).unread
     if not only and all(report.state == "not in landing" for report in reports):
         raise TaxiAssetsError(
             f"None of these {words} has a file in {landing_of(settings).root}. "

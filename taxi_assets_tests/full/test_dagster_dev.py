@@ -15,7 +15,15 @@ from taxi_assets.sample import write_month
 from taxi_assets.tlc.vocabulary import Service
 from taxi_assets_tests.full.conftest import SevenMonths
 from taxi_assets_tests.full.launched import REPOSITORY, Dagster
-from taxi_assets_tests.full.processes import MAKE_UI, Home, assert_equal_contents, contents, first_day, serving
+from taxi_assets_tests.full.processes import (
+    MAKE_UI,
+    Home,
+    assert_equal_contents,
+    contents,
+    first_day,
+    report_of,
+    serving,
+)
 from taxi_assets_tests.scenario import BLOCKED_MONTHS, keys_for
 
 pytestmark = pytest.mark.full
@@ -124,3 +132,22 @@ def test_the_sensor_requests_just_what_landed_since_and_once_more_what_is_issued
     stored = contents(dev.home.lake, ["2024-02"])
     assert stored["tlc_bronze/yellow_trips"].height == 1_000
     assert stored["tlc_bronze/green_trips"].height == 2_000
+
+
+def test_runs_of_the_ui_and_of_the_command_line_of_one_month_at_once_leave_it_whole_and_once(dev: Dagster) -> None:
+    month, rows = "2023-09", 20_000
+    write_month(dev.home.landing, Service.GREEN, Month.parse(month), rows)
+
+    # The queue lets one of the UI's go first; the command line doesn't ask it.
+    launched = dev.launch_runs("tlc_green", [month, month])
+    started = [dev.home.start("materialize", "--json", "--service", "green", month) for _ in range(2)]
+
+    reports = [report_of(process) for process in started]
+    ended, _ = dev.ends_of(launched)
+    assert [run["status"] for run in ended] == ["SUCCESS"] * 2
+    assert [(report["state"], report["failures"]) for (report,) in reports] == [("done", [])] * 2
+    stored = contents(dev.home.lake, [month])
+    silver = stored["tlc_silver/green_trips"].height + stored["tlc_silver/green_trips_quarantine"].height
+    assert stored["tlc_bronze/green_trips"].height == silver == rows
+    checks = dev.home.report("checks", month)
+    assert {row["status"] for row in checks if row["table"].startswith("tlc_gold")} == {"passed"}
