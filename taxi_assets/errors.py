@@ -109,5 +109,9 @@ class UnreadableRowsError(LakeError):
     """Rows that were to be stored can't be computed, as what they come from is damaged."""
 
 
+class FailingRuleError(TaxiAssetsError):
+    """Rows break a rule of which one broken row keeps a partition from being published."""
+
+
 class PublishLimitExceededError(TaxiAssetsError):
     """So many rows of a partition break rules that it wasn't published; what was stored before still stands."""

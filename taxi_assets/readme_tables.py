@@ -49,11 +49,10 @@ def _rules() -> Iterator[str]:
         # A table may have a rule of its own under a name that others have, too.
         alike: dict[tuple[object, ...], dict[type[Contract], Rule]] = {}
         for contract, rule in found.items():
-            alike.setdefault((rule.says, rule.quarantines, rule.why, rule.source), {})[contract] = rule
-        for (says, quarantines, why, source), group in alike.items():
+            alike.setdefault((rule.says, rule.cost, rule.why, rule.source), {})[contract] = rule
+        for (says, cost, why, source), group in alike.items():
             tables = ", ".join(contract.stored_as().path[1] for contract in group)
             named = f"`{name}`" if len(group) == len(owners) else f"`{name}` ({tables})"
-            cost = "quarantined" if quarantines else "kept and counted"
             yield f"| {named} | {says} | {cost} | {_tolerances(group)} | {why} | {source} |"
 
 

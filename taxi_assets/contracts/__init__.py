@@ -9,7 +9,17 @@ import os
 os.environ["PANDERA_USE_NARWHALS_BACKEND"] = "True"
 os.environ["PANDERA_VALIDATION_DEPTH"] = "SCHEMA_AND_DATA"
 
-from taxi_assets.contracts.contract import Column, Contract, Rule, Table, column, contract_of, rule
+from taxi_assets.contracts.contract import (
+    Column,
+    Contract,
+    Cost,
+    Rule,
+    Table,
+    column,
+    contract_of,
+    quarantine_of,
+    rule,
+)
 from taxi_assets.contracts.judge import RuleResult, Verdict, judge
 from taxi_assets.contracts.types import (
     Bool,
@@ -30,6 +40,7 @@ __all__ = [
     "Bool",
     "Column",
     "Contract",
+    "Cost",
     "Date",
     "Decimal",
     "Dtype",
@@ -49,6 +60,7 @@ __all__ = [
     "duplicated_keys",
     "judge",
     "orphaned_keys",
+    "quarantine_of",
     "rule",
     "validate",
 ]

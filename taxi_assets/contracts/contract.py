@@ -6,8 +6,10 @@ A contract is a Pandera DataFrameModel whose class line says where the table sta
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
@@ -15,7 +17,7 @@ import narwhals.stable.v1 as nw
 import pandera.polars as pa
 
 from taxi_assets.calendars import Calendar
-from taxi_assets.contracts.types import Dtype, dtype_of
+from taxi_assets.contracts.types import Dtype, Strings, dtype_of
 from taxi_assets.errors import ContractError
 
 _MethodT = TypeVar("_MethodT", bound=Callable[..., Any])
@@ -46,23 +48,41 @@ class Column:
     required: bool
 
 
+class Cost(StrEnum):
+    """What a row costs that breaks a rule. In Databricks' DLT: ``expect``, ``expect_or_drop``, ``expect_or_fail``."""
+
+    KEPT = "kept and counted"
+    QUARANTINED = "quarantined"
+    FAILS = "fatal: nothing of the partition is published"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One named condition on a row. A condition that is null (a value is missing) counts as kept.
+    """One named condition on a row. A row keeps the rule where the condition is null, as a value is missing.
 
-    `columns` are what it reads, and what its example rows show; `says` is the condition in words. A row that breaks it
-    is quarantined if `quarantines`, else kept and counted. `tolerance` is the share of a partition's rows (0 to 1) that
-    may break it before its check fails.
+    `columns` are what it reads, and what its example rows show; `says` is the condition in words. `cost` is what a row
+    costs that breaks it. `tolerance` is the share of a partition's rows (0 to 1) that may break it before its check
+    fails; a rule that fails has none.
     """
 
     name: str
     says: str
     columns: tuple[str, ...]
     tolerance: float
-    quarantines: bool
+    cost: Cost
     why: str
     source: str
     evaluate: Callable[..., nw.Expr] = field(repr=False, compare=False)
+
+    @property
+    def quarantines(self) -> bool:
+        """Whether a row that breaks it is quarantined."""
+        return self.cost is Cost.QUARANTINED
+
+    @property
+    def fails(self) -> bool:
+        """Whether one row that breaks it keeps the whole partition from being published."""
+        return self.cost is Cost.FAILS
 
     @property
     def breaks(self) -> nw.Expr:
@@ -71,7 +91,7 @@ class Rule:
 
 
 def rule(
-    *columns: str, why: str, source: str, tolerance: float = 0.0, quarantines: bool = True
+    *columns: str, why: str, source: str, tolerance: float = 0.0, cost: Cost = Cost.QUARANTINED
 ) -> Callable[[_MethodT], Any]:
     """Declare a method of a contract as a rule: its name is the rule's name everywhere, its docstring says it.
 
@@ -81,6 +101,8 @@ def rule(
     """
     if not 0 <= tolerance <= 1:
         raise ContractError(f"A rule's tolerance is a share between 0 and 1, not {tolerance}.")
+    if cost is Cost.FAILS and tolerance:
+        raise ContractError("A rule that fails has no tolerance: one row that breaks it is too many.")
 
     def declare(method: _MethodT) -> Any:
         def over_frame(cls: type[Contract], _frame: Any) -> nw.Expr:
@@ -88,10 +110,10 @@ def rule(
             return result
 
         over_frame.__name__, over_frame.__doc__ = method.__name__, why
-        check = pa.dataframe_check(name=method.__name__, description=why, native=False, raise_warning=not quarantines)
+        check = pa.dataframe_check(name=method.__name__, description=why, native=False, raise_warning=cost is Cost.KEPT)
         declared: Any = check(over_frame)
         says = " ".join((inspect.getdoc(method) or "").split())
-        declared.rule = Rule(method.__name__, says, columns, tolerance, quarantines, why, source, method)
+        declared.rule = Rule(method.__name__, says, columns, tolerance, cost, why, source, method)
         return declared
 
     return declare
@@ -225,13 +247,16 @@ class Contract(pa.DataFrameModel):
         unknown = set(cls._tolerances) - set(found)
         if unknown:
             raise ContractError(f"{cls.__name__} sets a tolerance for {sorted(unknown)}, which are none of its rules.")
+        fatal = sorted(name for name, share in cls._tolerances.items() if share and found[name].fails)
+        if fatal:
+            raise ContractError(f"{cls.__name__} sets a tolerance for {fatal}, which fail by one row.")
         return tuple(
             Rule(
                 r.name,
                 r.says,
                 r.columns,
                 cls._tolerances.get(r.name, r.tolerance),
-                r.quarantines,
+                r.cost,
                 r.why,
                 r.source,
                 # Bound here, so that a subclass's constants serve a rule that it inherits.
@@ -259,6 +284,35 @@ class Contract(pa.DataFrameModel):
         if not described.get(name):
             raise ContractError(f"{cls.__name__}.{name} has no description; say what it holds: column('...').")
         return described[name]
+
+
+def quarantine_of(kept: type[Contract], of: type[Contract]) -> type[Contract]:
+    """Make the contract of the rows that the rules of `kept` refuse: as `of` has them, with the rules' names."""
+    table, source = kept.stored_as(), of.stored_as()
+
+    def body(namespace: dict[str, Any]) -> None:
+        behind = source.replaced_by[0] if source.replaced_by else of.column_names()[-1]
+        names = list(of.column_names())
+        described = column(
+            "Names of the quarantining rules that the row breaks.",
+            required=True,
+            after=names[max(names.index(behind) - 1, 0)],
+        )
+        namespace |= {
+            "__module__": kept.__module__,
+            "__doc__": f"One row per row of {source.sql_name} that broke a rule, as it stands there, and which.",
+            "__annotations__": {"failed_rules": Strings},
+            "failed_rules": described,
+        }
+
+    line = {
+        "table": f"{table.key}_quarantine",
+        "partition": table.calendar,
+        "replaced_by": table.replaced_by,
+        "keys": source.keys,
+        "upstream": of,
+    }
+    return types.new_class(f"{kept.__name__}Quarantine", (of,), line, body)
 
 
 _BY_TABLE: dict[str, type[Contract]] = {}

@@ -70,9 +70,19 @@ class Verdict:
         return self.rows_quarantined / self.rows if self.rows else 0.0
 
     @property
-    def publishable(self) -> bool:
+    def within_publish_limit(self) -> bool:
         """Whether that share is within the table's publish limit."""
         return self.share_quarantined <= self.contract.stored_as().publish_limit
+
+    @property
+    def fatal(self) -> tuple[RuleResult, ...]:
+        """The results of rules that fail, and that a row breaks."""
+        return tuple(result for result in self.results if result.rule.fails and result.rows_failing)
+
+    @property
+    def publishable(self) -> bool:
+        """Whether the frame may be stored: it is within the limit, and no row breaks a rule that fails."""
+        return self.within_publish_limit and not self.fatal
 
 
 def judge(

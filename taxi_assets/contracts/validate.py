@@ -9,7 +9,7 @@ from typing import Final
 
 import narwhals.stable.v1 as nw
 
-from taxi_assets.contracts.contract import Contract
+from taxi_assets.contracts.contract import Contract, Cost
 from taxi_assets.contracts.types import Frame
 
 _ROWS: Final = "_rows"
@@ -38,7 +38,7 @@ def validate(contract: type[Contract], frame: Frame) -> list[str]:
     if differences:
         return differences
     stored = set(contract.column_names())
-    rules = [rule for rule in contract.rules() if rule.quarantines and stored.issuperset(rule.columns)]
+    rules = [rule for rule in contract.rules() if rule.cost is not Cost.KEPT and stored.issuperset(rule.columns)]
     required = [column.name for column in contract.columns() if column.required]
     if not rules and not required:
         return []

@@ -17,7 +17,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.contracts import Contract, Frame, Verdict, judge
 from taxi_assets.engines import engine_of
-from taxi_assets.errors import LakeError, PublishLimitExceededError
+from taxi_assets.errors import FailingRuleError, LakeError, PublishLimitExceededError
 from taxi_assets.lake.code_versions import code_version
 from taxi_assets.lake.failures import one_clear_failure
 from taxi_assets.lake.figures import Figures, note_figures
@@ -101,16 +101,19 @@ def judged_assets(
     recognised_by: Sequence[str] = (),
     ins: Mapping[str, dg.AssetIn] | None = None,
     tags: Mapping[str, str] | None = None,
+    partitions_def: dg.PartitionsDefinition | None = None,
 ) -> Callable[[Transform], dg.AssetsDefinition]:
     """Make a transform the assets of two tables, judged by the rules of `kept` before anything is written.
 
     The transform returns all rows with what both contracts and the rules need. `row_id` numbers them, `recognised_by`
     are columns by which a person knows a row again in the examples. Each rule becomes a check of `kept`; above its
-    publish limit neither table is touched and the run fails.
+    publish limit, or if a row breaks a rule that fails, neither table is touched and the run fails.
     """
     quarantine = note_quarantine(Quarantine(kept, quarantined, row_id, tuple(recognised_by)))
 
     def decorate(transform: Transform) -> dg.AssetsDefinition:
+        partitions = partitions_def or partitions_of(kept)
+
         def results(*args: Any, **inputs: Any) -> Iterator[Any]:
             key = kept.stored_as().key
             with one_clear_failure(key, f"{key} and its quarantine stand"):
@@ -120,7 +123,7 @@ def judged_assets(
             if not verdict.publishable:
                 yield from rule_results(verdict)
                 with one_clear_failure(key):
-                    raise _limit_exceeded(verdict)
+                    raise _fatal(verdict) if verdict.fatal else _limit_exceeded(verdict)
             counts = {"rows_judged": verdict.rows, "rows_quarantined": verdict.rows_quarantined}
             of_kept: dict[str, Any] = {**counts, "quarantine": quarantine.link()}
             of_quarantined = {**counts, **quarantine.metadata(verdict)}
@@ -144,8 +147,8 @@ def judged_assets(
             name="__".join(kept.stored_as().path),
             outs=outs,
             ins=ins,
-            partitions_def=partitions_of(kept),
-            check_specs=rule_specs(kept, partitions_of(kept)),
+            partitions_def=partitions,
+            check_specs=rule_specs(kept, partitions),
         )(_step(transform, ins, results))
 
     return decorate
@@ -185,6 +188,23 @@ def _limit_exceeded(verdict: Verdict) -> PublishLimitExceededError:
         f"({worst.rows_failing:,}). Nothing was published: it and its quarantine stand as before, bronze holds the "
         "file. Look at the failed checks' example rows; if the file is wrong, replace it in landing."
     )
+
+
+def _fatal(verdict: Verdict) -> FailingRuleError:
+    key = verdict.contract.stored_as().key
+    broken = "; ".join(
+        f"{result.rows_failing:,} of {result.rows:,} rows break {result.rule.name}, such as {_row(result.examples[0])}"
+        for result in verdict.fatal
+    )
+    return FailingRuleError(
+        f"{key} is published without a row that breaks a rule of those that fail, or not at all: {broken}. Nothing was "
+        "published: it and its quarantine stand as before, bronze holds the file. Look at the failed checks' example "
+        "rows, and replace the file in landing."
+    )
+
+
+def _row(example: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in example.items())
 
 
 def _optional(ins: Mapping[str, dg.AssetIn] | None) -> set[str]:

@@ -69,9 +69,8 @@ def rule_specs(contract: type[Contract], definition: dg.PartitionsDefinition) ->
 
 def describe(rule: Rule) -> str:
     """Say what a rule demands, why, what it costs to break it, and where that comes from."""
-    cost = "quarantined" if rule.quarantines else "kept and counted"
     return (
-        f"{rule.says} {rule.why} Rows that break it are {cost}; the check tolerates {rule.tolerance:.2%} of them. "
+        f"{rule.says} {rule.why} Rows that break it are {rule.cost}; the check tolerates {rule.tolerance:.2%} of them. "
         f"Source: {rule.source}"
     ).strip()
 
@@ -84,13 +83,13 @@ def rule_results(verdict: Verdict) -> Iterator[dg.AssetCheckResult]:
             passed=result.passed,
             asset_key=key,
             check_name=result.rule.name,
-            severity=dg.AssetCheckSeverity.WARN,
+            severity=dg.AssetCheckSeverity.ERROR if result.rule.fails else dg.AssetCheckSeverity.WARN,
             description=f"{result.rows_failing:,} of {result.rows:,} rows ({result.share:.3%})",
             metadata=_figures(result),
         )
     limit = verdict.contract.stored_as().publish_limit
     yield dg.AssetCheckResult(
-        passed=verdict.publishable,
+        passed=verdict.within_publish_limit,
         asset_key=key,
         check_name=WITHIN_PUBLISH_LIMIT,
         severity=dg.AssetCheckSeverity.ERROR,

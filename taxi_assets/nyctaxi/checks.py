@@ -85,7 +85,11 @@ def all_checks(landing: Landing) -> list[dg.AssetChecksDefinition]:
 
 
 def _every_row_kept_or_quarantined() -> StoredCheck:
-    tables = {"bronze": TripsRaw, "kept": TripsEnriched, "quarantined": TripsEnrichedQuarantine}
+    tables: dict[str, type[Contract]] = {
+        "bronze": TripsRaw,
+        "kept": TripsEnriched,
+        "quarantined": TripsEnrichedQuarantine,
+    }
 
     def find(stored: Stored) -> Finding:
         counts = {name: stored.count(contract) for name, contract in tables.items()}

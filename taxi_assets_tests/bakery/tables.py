@@ -10,7 +10,7 @@ import narwhals.stable.v1 as nw
 
 from taxi_assets.calendars import Day
 from taxi_assets.catalog import Contents, FeedTables, feed_tag
-from taxi_assets.contracts import Contract, Date, Decimal, Frame, Int64, String, Strings, column, rule
+from taxi_assets.contracts import Contract, Date, Decimal, Frame, Int64, String, column, quarantine_of, rule
 from taxi_assets.deliveries.into_bronze import all_rows_read, read_delivery
 from taxi_assets.engines.typed_rows import Provenance
 from taxi_assets.lake.assets import judged_assets, table_asset
@@ -49,10 +49,7 @@ class Sales(Sale, table="bakery_silver/sales", partition=DAILY):
         return amount > 0
 
 
-class SalesQuarantine(RawSales, table="bakery_silver/sales_quarantine", partition=DAILY):
-    """One row per sale that broke a rule."""
-
-    failed_rules: Strings = column("Rules that it breaks.", required=True, after="_rescued_data")
+SalesQuarantine = quarantine_of(Sales, RawSales)
 
 
 class Takings(Contract, table="bakery_gold/takings", partition=DAILY):

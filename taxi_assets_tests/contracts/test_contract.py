@@ -16,6 +16,7 @@ from taxi_assets.contracts import (
     Bool,
     Column,
     Contract,
+    Cost,
     Date,
     Decimal,
     Dtype,
@@ -56,7 +57,7 @@ class Weighed(Contract):
     def weighs_something(cls, weight: nw.Expr) -> nw.Expr:
         return weight > 0
 
-    @rule("weight", why="No van carries more.", source="The vans.", quarantines=False)
+    @rule("weight", why="No van carries more.", source="The vans.", cost=Cost.KEPT)
     def can_be_carried(cls, weight: nw.Expr) -> nw.Expr:
         return weight <= cls._heaviest
 
@@ -283,7 +284,7 @@ class Packed(Contract, table="test_silver/packed"):
     def weighs_something(cls, weight: nw.Expr) -> nw.Expr:
         return weight > 0
 
-    @rule("weight", why="Heavy boxes are worth a look.", source="The porters.", quarantines=False)
+    @rule("weight", why="Heavy boxes are worth a look.", source="The porters.", cost=Cost.KEPT)
     def liftable(cls, weight: nw.Expr) -> nw.Expr:
         return weight < 50
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxi_assets.contracts import Contract, Frame, Int64, Verdict, column, judge, rule
+from taxi_assets.contracts import Contract, Cost, Frame, Int64, Verdict, column, judge, rule
 from taxi_assets.contracts.judge import SAMPLE
 from taxi_assets.engines import Engine
 from taxi_assets_tests.scenario import POLARS, collected, on
@@ -32,7 +32,7 @@ class Boxes(Contract, table="test_judge/boxes", publish_limit=0.5):
     def wide_enough(cls, width: nw.Expr) -> nw.Expr:
         return width > 0
 
-    @rule("height", why="x", source="x", quarantines=False)
+    @rule("height", why="x", source="x", cost=Cost.KEPT)
     def seen_before(cls, height: nw.Expr) -> nw.Expr:
         return height < 10
 
@@ -227,7 +227,7 @@ class Few(Contract, table="test_judge/few"):
     def wide(cls, width: nw.Expr) -> nw.Expr:
         return width > 100
 
-    @rule("height", why="x", source="x", quarantines=False)
+    @rule("height", why="x", source="x", cost=Cost.KEPT)
     def high(cls, height: nw.Expr) -> nw.Expr:
         return height > 100
 
@@ -240,7 +240,7 @@ def with_rules(count: int) -> type[Contract]:
             return width > 1_000
 
         never.__name__ = f"rule_{number}"
-        return rule("width", why="x", source="x", quarantines=number % 2 == 0)(never)
+        return rule("width", why="x", source="x", cost=Cost.QUARANTINED if number % 2 == 0 else Cost.KEPT)(never)
 
     rules = {f"rule_{number}": named(number) for number in range(count)}
     return type(f"With{count}", (Few,), {"__doc__": "More rules.", **rules}, table=f"test_judge/with_{count}")

@@ -11,6 +11,7 @@ import pytest
 
 from taxi_assets.contracts import (
     Contract,
+    Cost,
     Date,
     Decimal,
     Int32,
@@ -37,7 +38,7 @@ class Jars(Contract, table="test_validate/jars", replaced_by=("day",), keys=("sh
     def holds_something(cls, litres: nw.Expr) -> nw.Expr:
         return litres > 0
 
-    @rule("litres", why="x", source="x", quarantines=False)
+    @rule("litres", why="x", source="x", cost=Cost.KEPT)
     def not_too_large(cls, litres: nw.Expr) -> nw.Expr:
         return litres < 100
 

@@ -7,7 +7,20 @@ from typing import Annotated, Final
 import dagster as dg
 import narwhals.stable.v1 as nw
 
-from taxi_assets.contracts import Bool, Contract, Date, Decimal, Frame, Int32, LocalTime, String, Strings, column, rule
+from taxi_assets.contracts import (
+    Bool,
+    Contract,
+    Cost,
+    Date,
+    Decimal,
+    Frame,
+    Int32,
+    LocalTime,
+    String,
+    column,
+    quarantine_of,
+    rule,
+)
 from taxi_assets.engines import engine_of, fits_decimal, ratio, units
 from taxi_assets.engines.typed_rows import RESCUED, rescues_one_of
 from taxi_assets.lake.assets import judged_assets
@@ -108,23 +121,14 @@ class TripsEnriched(
         why="The duration of such a trip is none.",
         source="Arithmetic.",
         tolerance=0.005,
-        quarantines=False,
+        cost=Cost.KEPT,
     )
     def pickup_before_dropoff(cls, is_invalid_time_order: nw.Expr) -> nw.Expr:
         """The trip ends after it begins."""
         return ~is_invalid_time_order
 
 
-class TripsEnrichedQuarantine(
-    bronze.TripsRaw,
-    table="nyctaxi_silver/trips_enriched_quarantine",
-    partition=MONTHLY,
-    keys=("trip_key",),
-    upstream=bronze.TripsRaw,
-):
-    """One row per trip that broke a quarantining rule, as bronze has it, with the rules' names."""
-
-    failed_rules: Strings = column("Names of the quarantining rules that the row breaks.", required=True, after=RESCUED)
+TripsEnrichedQuarantine: Final = quarantine_of(TripsEnriched, bronze.TripsRaw)
 
 
 @judged_assets(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import narwhals.stable.v1 as nw
 
-from taxi_assets.contracts import Contract, Frame, rule
+from taxi_assets.contracts import Contract, Cost, Frame, rule
 from taxi_assets.engines import engine_of, fits_decimal, units
 from taxi_assets.tlc.silver.clock import in_missing_hour, in_repeated_hour
 from taxi_assets.tlc.vocabulary import UNKNOWN
@@ -64,7 +64,7 @@ class AnyTrips(Contract):
         "pickup_location_id", "dropoff_location_id", "zones_known",
         why="A zone without a name ends up under Unknown in every report.",
         source="TLC's taxi zone lookup; 264 (unknown) and 265 (outside NYC) are members of it.",
-        quarantines=False,
+        cost=Cost.KEPT,
     )  # fmt: skip
     def known_zones(cls, _pickup: nw.Expr, _dropoff: nw.Expr, zones_known: nw.Expr) -> nw.Expr:
         """Both zones are in the month's lookup."""
@@ -75,7 +75,7 @@ class AnyTrips(Contract):
         why="No clock showed the hour that spring skips: one that wrote it wasn't set, and its durations are off.",
         source="15 U.S.C. 260a.",
         tolerance=0.001,
-        quarantines=False,
+        cost=Cost.KEPT,
     )  # fmt: skip
     def times_exist(cls, pickup: nw.Expr, dropoff: nw.Expr) -> nw.Expr:
         """Neither time lies in the hour that the clock skips in spring."""
@@ -86,7 +86,7 @@ class AnyTrips(Contract):
         why="A dropoff in another year is a clock's fault; one such trip decides an average duration.",
         source="Longer than a driver may work in a day; meters that nobody stops run for up to 24 hours.",
         tolerance=0.001,
-        quarantines=False,
+        cost=Cost.KEPT,
     )  # fmt: skip
     def plausible_duration(cls, _dropoff: nw.Expr, seconds: nw.Expr) -> nw.Expr:
         """The trip lasts at most a day."""

@@ -12,7 +12,7 @@ import dagster as dg
 import narwhals.stable.v1 as nw
 
 from taxi_assets.catalog import feed_tag
-from taxi_assets.contracts import Frame, String, Strings, column, rule
+from taxi_assets.contracts import Cost, Frame, String, column, quarantine_of, rule
 from taxi_assets.lake.assets import judged_assets
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.tlc import MONTHLY
@@ -64,19 +64,14 @@ class FhvTrips(
         why="It may be a row that was sent twice, or two cars of one base in one minute: the file can't tell.",
         source="Of the first 30 rows of 2017-01, which have base and minute alone, 4 are equal to an earlier one.",
         tolerance=0.20,
-        quarantines=False,
+        cost=Cost.KEPT,
     )
     def not_an_exact_duplicate(cls, is_duplicate: nw.Expr) -> nw.Expr:
         """No earlier row of the file is the same in every column."""
         return ~is_duplicate
 
 
-class FhvTripsQuarantine(bronze.FhvTrips, table="tlc_silver/fhv_trips_quarantine", partition=MONTHLY):
-    """One row per row of the month's for-hire file that broke a rule, as bronze has it, with the rules' names."""
-
-    failed_rules: Strings = column(
-        "Names of the quarantining rules that the row breaks.", required=True, after="_rescued_data"
-    )
+FhvTripsQuarantine: Final = quarantine_of(FhvTrips, bronze.FhvTrips)
 
 
 @judged_assets(

@@ -13,7 +13,7 @@ import dagster as dg
 import narwhals.stable.v1 as nw
 
 from taxi_assets.catalog import feed_tag
-from taxi_assets.contracts import Frame, Int32, LocalTime, String, Strings, column, rule
+from taxi_assets.contracts import Cost, Frame, Int32, LocalTime, String, column, quarantine_of, rule
 from taxi_assets.lake.assets import judged_assets
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.tlc import MONTHLY
@@ -123,7 +123,7 @@ class FhvhvTrips(
         why="The total is made of the fare: a ride without one is counted, and adds nothing to revenue.",
         source=f"{_DICTIONARY}; files without fares have neither miles, nor trip times, nor any other amount.",
         tolerance=0.001,
-        quarantines=False,
+        cost=Cost.KEPT,
     )  # fmt: skip
     def base_passenger_fare_present(cls, fare: nw.Expr, *published_with_fares: nw.Expr) -> nw.Expr:
         """The passenger's fare is there, unless neither miles nor any other amount is."""
@@ -156,7 +156,7 @@ class FhvhvTrips(
         "unlike a taximeter's: it stays revenue.",
         source=f"{_DICTIONARY}; miles have three decimals.",
         tolerance=0.01,
-        quarantines=False,
+        cost=Cost.KEPT,
     )
     def positive_trip_distance(cls, distance: nw.Expr) -> nw.Expr:
         """The distance is at least a thousandth of a mile."""
@@ -167,7 +167,7 @@ class FhvhvTrips(
         why="Waiting times are differences of these; those of rides that were booked ahead may come in another order.",
         source=_DICTIONARY,
         tolerance=0.05,
-        quarantines=False,
+        cost=Cost.KEPT,
     )  # fmt: skip
     def requested_before_on_scene_before_pickup(cls, request: nw.Expr, on_scene: nw.Expr, pickup: nw.Expr) -> nw.Expr:
         """Request, arrival and pickup come in this order, as far as they are there."""
@@ -178,7 +178,7 @@ class FhvhvTrips(
         why="Two columns that say how long a trip took should agree.",
         source=f"In the rows at hand they do, to the second; {MAX_SECONDS_APART} leave room for times cut to minutes.",
         tolerance=0.05,
-        quarantines=False,
+        cost=Cost.KEPT,
     )  # fmt: skip
     def trip_time_is_duration(cls, trip_time: nw.Expr, seconds: nw.Expr) -> nw.Expr:
         """The trip's time is that from pickup to dropoff, within a minute."""
@@ -188,19 +188,14 @@ class FhvhvTrips(
         "license_num",
         why="A new licence means a new company, whose name reports lack.",
         source=_DICTIONARY,
-        quarantines=False,
+        cost=Cost.KEPT,
     )
     def known_license(cls, license_num: nw.Expr) -> nw.Expr:
         """The licence is one of TLC's list."""
         return license_num.is_in(list(HVFHS_LICENSES))
 
 
-class FhvhvTripsQuarantine(bronze.FhvhvTrips, table="tlc_silver/fhvhv_trips_quarantine", partition=MONTHLY):
-    """One row per row of the month's high-volume file that broke a rule, as bronze has it, with the rules' names."""
-
-    failed_rules: Strings = column(
-        "Names of the quarantining rules that the row breaks.", required=True, after="_rescued_data"
-    )
+FhvhvTripsQuarantine: Final = quarantine_of(FhvhvTrips, bronze.FhvhvTrips)
 
 
 @judged_assets(

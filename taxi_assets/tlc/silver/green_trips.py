@@ -5,10 +5,12 @@ The rules are those of metered_trips.py; what green alone has is here.
 
 from __future__ import annotations
 
+from typing import Final
+
 import dagster as dg
 
 from taxi_assets.catalog import feed_tag
-from taxi_assets.contracts import Frame, Int32, Strings, column
+from taxi_assets.contracts import Frame, Int32, column, quarantine_of
 from taxi_assets.lake.assets import judged_assets
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.tlc import MONTHLY
@@ -33,12 +35,7 @@ class GreenTrips(
     trip_type: Int32 = column(after="ehail_fee")
 
 
-class GreenTripsQuarantine(bronze.GreenTrips, table="tlc_silver/green_trips_quarantine", partition=MONTHLY):
-    """One row per row of the month's green file that broke a rule, as bronze has it, with the rules' names."""
-
-    failed_rules: Strings = column(
-        "Names of the quarantining rules that the row breaks.", required=True, after="_rescued_data"
-    )
+GreenTripsQuarantine: Final = quarantine_of(GreenTrips, bronze.GreenTrips)
 
 
 @judged_assets(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import narwhals.stable.v1 as nw
 
-from taxi_assets.contracts import Bool, Date, Frame, Int32, Int64, LocalTime, String, column, rule
+from taxi_assets.contracts import Bool, Cost, Date, Frame, Int32, Int64, LocalTime, String, column, rule
 from taxi_assets.engines import engine_of, fits_decimal, iso_weekday, ratio
 from taxi_assets.engines.typed_rows import rescues_one_of
 from taxi_assets.tlc.money import Miles, Minutes, Money, MoneyPerMile
@@ -155,13 +155,13 @@ class MeteredTrips(AnyTrips):
         why="A place in no zone has none to be reported by: its zone is null, its borough Unknown.",
         source="TLC's shapefile of the zones. Meters without a position wrote 0, and some trips leave the city.",
         tolerance=0.05,
-        quarantines=False,
+        cost=Cost.KEPT,
     )  # fmt: skip
     def coordinates_in_a_zone(cls, *values: nw.Expr) -> nw.Expr:
         """Coordinates, where a file has these instead of zones, lie in one of New York's zones."""
         return values[-1]
 
-    @rule("payment_type", why="A new code means a new way to pay.", source=_DICTIONARY, quarantines=False)
+    @rule("payment_type", why="A new code means a new way to pay.", source=_DICTIONARY, cost=Cost.KEPT)
     def known_payment_type(cls, payment_type: nw.Expr) -> nw.Expr:
         """The payment code is one of TLC's list."""
         return payment_type.is_in(list(PAYMENT_TYPES))
@@ -171,7 +171,7 @@ class MeteredTrips(AnyTrips):
         why="Drivers enter the count by hand; 0 means that they didn't.",
         source="TLC's rules for passengers: at most five, and a child on a lap.",
         tolerance=0.05,
-        quarantines=False,
+        cost=Cost.KEPT,
     )
     def plausible_passenger_count(cls, count: nw.Expr) -> nw.Expr:
         """There are 1 to 6 passengers."""
@@ -181,7 +181,7 @@ class MeteredTrips(AnyTrips):
         "total_amount",
         why="Revenue is summed from totals: a trip without one is counted, and adds nothing to it.",
         source="Every row at hand has one: 494,090 of seven green months, and those of CSVs of each layout since 2009.",
-        quarantines=False,
+        cost=Cost.KEPT,
     )
     def total_amount_present(cls, total: nw.Expr) -> nw.Expr:
         """The total is there."""
@@ -192,7 +192,7 @@ class MeteredTrips(AnyTrips):
         why="Revenue is summed from totals; one that isn't its parts' sum lacks a part or counts it twice.",
         source=f"{_DICTIONARY}. In 2023 one green row in seven has a surcharge that its total leaves out.",
         tolerance=0.20,
-        quarantines=False,
+        cost=Cost.KEPT,
     )  # fmt: skip
     def total_is_sum_of_parts(cls, total: nw.Expr, sum_of_parts: nw.Expr) -> nw.Expr:
         """The total is the sum of fare, extras, taxes, tip, tolls and fees, to the cent."""
@@ -203,7 +203,7 @@ class MeteredTrips(AnyTrips):
         why="A distance that can't be driven in the time points to a wrong meter or clock.",
         source=f"New York State's highest speed limit is 65 mph; {MAX_SPEED_MPH} leaves room for rounded times.",
         tolerance=0.005,
-        quarantines=False,
+        cost=Cost.KEPT,
     )  # fmt: skip
     def plausible_speed(cls, distance: nw.Expr, seconds: nw.Expr) -> nw.Expr:
         """The average speed is at most 100 mph."""
@@ -214,7 +214,7 @@ class MeteredTrips(AnyTrips):
         why="A charge whose refund is in the same month is counted as revenue, while the refund is quarantined.",
         source="In green 2023-01, 174 of 179 rows of negative total have such a twin.",
         tolerance=0.02,
-        quarantines=False,
+        cost=Cost.KEPT,
     )
     def not_reversed(cls, is_reversed: nw.Expr) -> nw.Expr:
         """No refund of the same trip stands in the month."""

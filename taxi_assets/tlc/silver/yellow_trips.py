@@ -5,10 +5,12 @@ The rules are those of metered_trips.py; what yellow alone has is here.
 
 from __future__ import annotations
 
+from typing import Final
+
 import dagster as dg
 
 from taxi_assets.catalog import feed_tag
-from taxi_assets.contracts import Frame, Strings, column
+from taxi_assets.contracts import Frame, column, quarantine_of
 from taxi_assets.lake.assets import judged_assets
 from taxi_assets.lake.metadata import asset_key
 from taxi_assets.tlc import MONTHLY
@@ -35,12 +37,7 @@ class YellowTrips(
     airport_fee: Money = column(unit="USD", after="congestion_surcharge")
 
 
-class YellowTripsQuarantine(bronze.YellowTrips, table="tlc_silver/yellow_trips_quarantine", partition=MONTHLY):
-    """One row per row of the month's yellow file that broke a rule, as bronze has it, with the rules' names."""
-
-    failed_rules: Strings = column(
-        "Names of the quarantining rules that the row breaks.", required=True, after="_rescued_data"
-    )
+YellowTripsQuarantine: Final = quarantine_of(YellowTrips, bronze.YellowTrips)
 
 
 @judged_assets(
