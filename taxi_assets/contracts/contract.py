@@ -126,9 +126,9 @@ class Table:
     `key` is ``<catalog>_<layer>/<name>``: the asset key, the path below the lake's root and, with a dot, the SQL name.
     `calendar` has the periods that its asset is run for; None for a table whose asset says that itself. `replaced_by`
     names the columns whose values select the rows that a run replaces: the calendar's, unless there is a `sequence`.
-    Then the table is upserted row by row: `keys` make a row unique, and the highest `sequence` wins. `keys` without one
-    are what must be unique in the stored table. `publish_limit` is the share of a partition's rows (0 to 1) that may be
-    quarantined; above it nothing is published.
+    Then the table is upserted row by row: `keys` make a row unique, and the highest `sequence` wins, of equal ones the
+    highest `ties`, in their order. `keys` without one are what must be unique in the stored table. `publish_limit` is
+    the share of a partition's rows (0 to 1) that may be quarantined; above it nothing is published.
     """
 
     key: str
@@ -136,6 +136,7 @@ class Table:
     replaced_by: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     sequence: str = ""
+    ties: tuple[str, ...] = ()
     publish_limit: float = 1.0
 
     @property
@@ -173,6 +174,7 @@ class Contract(pa.DataFrameModel):
         replaced_by: tuple[str, ...] = (),
         keys: tuple[str, ...] = (),
         sequence: str = "",
+        ties: tuple[str, ...] = (),
         publish_limit: float = 1.0,
         upstream: type[Contract] | None = None,
         tolerances: dict[str, float] | None = None,
@@ -181,7 +183,7 @@ class Contract(pa.DataFrameModel):
         super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]
         if partition is not None and not sequence:
             replaced_by = replaced_by or (partition.column,)
-        cls._table = Table(table, partition, replaced_by, keys, sequence, publish_limit) if table else None
+        cls._table = Table(table, partition, replaced_by, keys, sequence, ties, publish_limit) if table else None
         if table:
             _BY_TABLE[table] = cls
         cls._upstream = upstream

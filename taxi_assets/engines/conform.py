@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import narwhals.stable.v1 as nw
 
-from taxi_assets.contracts import Column, Contract, Frame, duplicated_keys
+from taxi_assets.contracts import Column, Contract, Frame
 from taxi_assets.engines.rounding import to_decimal
 from taxi_assets.errors import ContractError
 
@@ -42,19 +42,6 @@ def as_declared(contract: type[Contract], frame: Frame) -> Frame:
         if column.name in schema or not column.required
     ]
     return frame.select(*ours, *(name for name in schema if name not in contract.column_names()))
-
-
-def require_upsertable(contract: type[Contract], rows: Frame) -> None:
-    """Raise ContractError unless a contract says how its rows are told apart, and the rows have each key once."""
-    stored_as = contract.stored_as()
-    if not (stored_as.keys and stored_as.sequence):
-        raise ContractError(f"{contract.__name__} has no partition=, and no keys= and sequence= to be upserted by.")
-    repeated = duplicated_keys(contract, rows)
-    if repeated:
-        raise ContractError(
-            f"{repeated} keys of {stored_as.key} ({', '.join(stored_as.keys)}) stand in several rows of one upsert. "
-            "Its transform must give each key once."
-        )
 
 
 def _cast(column: Column, actual: nw.dtypes.DType) -> nw.Expr:

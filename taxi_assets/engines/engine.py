@@ -68,9 +68,9 @@ class Engine(Protocol):
         ...
 
     def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame, *, run_id: str = "") -> Written:
-        """Insert the rows whose keys are new, and update those whose sequence isn't older than the stored row's.
+        """Insert the rows whose keys are new, and update those that win over the stored row, as upserts.py says.
 
-        The commit names the run.
+        The commit names the run. Raises ContractError, and writes nothing, for rows of which none can be told to win.
         """
         ...
 

@@ -20,7 +20,7 @@ from deltalake.transaction import AddAction
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines import polars_keys
 from taxi_assets.engines.arrays import ArrayFunction, over_arrow
-from taxi_assets.engines.conform import as_declared, conform, require_upsertable
+from taxi_assets.engines.conform import as_declared, conform
 from taxi_assets.engines.delta_log import (
     DeltaLocation,
     files_of,
@@ -34,6 +34,7 @@ from taxi_assets.engines.engine import NO_NOTES, Members, Partition, Written
 from taxi_assets.engines.parquet_footer import problem_of_reading, read_footer, statistics
 from taxi_assets.engines.place_errors import naming_the_place, place_error_number
 from taxi_assets.engines.polars_rows import find_repeats_and_members, look_up
+from taxi_assets.engines.upserts import one_row_a_key, wins
 from taxi_assets.errors import LakeError, UnreadableRowsError, first_line
 from taxi_assets.object_store import open_store
 
@@ -89,8 +90,8 @@ class PolarsEngine:
     def upsert(self, contract: type[Contract], location: DeltaLocation, frame: Frame, *, run_id: str = "") -> Written:
         """See `Engine.upsert`."""
         stored_as = contract.stored_as()
-        rows = nw.to_native(conform(contract, frame)).collect()
-        require_upsertable(contract, nw.from_native(rows.lazy()))
+        whole = nw.to_native(conform(contract, frame)).collect()
+        rows = nw.to_native(one_row_a_key(contract, nw.from_native(whole.lazy()))).collect()
 
         def merge() -> tuple[Mapping[str, Any], int]:
             table = location.create_if_missing(contract)
@@ -103,7 +104,7 @@ class PolarsEngine:
                     # Not retried within delta-rs: rows are merged with those that another writer left.
                     commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=made_by(run_id)),
                 )
-                .when_matched_update_all(predicate=f"new.{stored_as.sequence} >= stored.{stored_as.sequence}")
+                .when_matched_update_all(predicate=wins(contract))
                 .when_not_matched_insert_all()
                 .execute()
             )

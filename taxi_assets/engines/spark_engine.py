@@ -19,11 +19,12 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from taxi_assets.contracts import Contract, Frame
 from taxi_assets.engines.arrays import ArrayFunction, over_arrow
-from taxi_assets.engines.conform import as_declared, conform, require_upsertable
+from taxi_assets.engines.conform import as_declared, conform
 from taxi_assets.engines.delta_log import DeltaLocation, files_of, made_by, retry_on_conflict
 from taxi_assets.engines.engine import NO_NOTES, Members, Partition, PartitionValue, Written
 from taxi_assets.engines.polars_engine import PolarsEngine
 from taxi_assets.engines.spark_rows import flag_rows, hold
+from taxi_assets.engines.upserts import one_row_a_key, wins
 
 _T = TypeVar("_T")
 _LOOKED_UP: Final = "_looked_up"
@@ -89,9 +90,9 @@ class SparkEngine:
         # Held, as it is asked for repeated keys first, and then for its rows.
         rows: DataFrame = nw.to_native(conform(contract, frame)).persist()
         try:
-            require_upsertable(contract, nw.from_native(rows))
+            newest: DataFrame = nw.to_native(one_row_a_key(contract, nw.from_native(rows)))
             with self._commits_named(run_id):
-                return self._merge(contract, location, rows)
+                return self._merge(contract, location, newest)
         finally:
             rows.unpersist()
 
@@ -109,11 +110,10 @@ class SparkEngine:
     def _merge(self, contract: type[Contract], location: DeltaLocation, rows: DataFrame) -> Written:
         location.create_if_missing(contract)
         before = location.files()
-        sequence = contract.stored_as().sequence
         merge = (
             f"MERGE INTO delta.`{_hadoop_uri(location).replace('`', '``')}` AS stored USING {{new}} AS new ON "
             + " AND ".join(f"stored.`{key}` = new.`{key}`" for key in contract.stored_as().keys)
-            + f" WHEN MATCHED AND new.`{sequence}` >= stored.`{sequence}` THEN UPDATE SET *"
+            + f" WHEN MATCHED AND {wins(contract, '`')} THEN UPDATE SET *"
             " WHEN NOT MATCHED THEN INSERT *"
         )
         merged = _retried(lambda: self.session().sql(merge, new=rows).collect()[0], location)

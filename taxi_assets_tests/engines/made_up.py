@@ -55,6 +55,15 @@ class Shops(Contract, table="test_engine/shops", keys=("shop",), sequence="seen"
     seen: Date = column("When it was last seen.", required=True)
 
 
+class Drivers(Contract, table="test_engine/drivers", keys=("driver",), sequence="at", ties=("day", "name")):
+    """One row per driver: the newest, of those of one time that of the newest day, and then the last by name."""
+
+    driver: Int64 = column("Number of the driver.", required=True)
+    name: String = column("Name.")
+    at: LocalTime = column("When it was so.")
+    day: Date = column("Day of the snapshot.")
+
+
 class CityDays(Contract, table="test_engine/city_days", replaced_by=("city", "day")):
     """One row per city and day."""
 
