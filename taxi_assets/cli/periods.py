@@ -203,7 +203,7 @@ def status(
             say((state, STATUS_STYLES[state]), " " * (16 - len(state)), says[state])
         for reason in picture.reasons() if out.is_terminal else []:
             say(reason)
-    for why in (why for whys in found.landed.unusable.values() for why in whys):
+    for why in picture.unusable:
         show_warning(why)
     _warn_of_unread(found.landed.unread, chosen)
 

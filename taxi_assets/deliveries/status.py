@@ -155,11 +155,12 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A cell for each feed of each period."""
+    """A cell for each feed of each period; `unusable` says why files aren't, of which it isn't known what they hold."""
 
     catalog: Catalog
     periods: Sequence[Period]
     cells: Mapping[Delivery, Cell]
+    unusable: Sequence[str] = ()
 
     def states(self) -> list[State]:
         """List the states that occur, for a legend."""
@@ -226,7 +227,8 @@ def draw(found: InLanding, lake: Lake, instance: dg.DagsterInstance, periods: Se
         warnings=_count(catalog, warned),
         errors=_count(catalog, (state for state in states if state.failed and state not in warned)),
     )
-    return Picture(catalog, periods, {delivery: cell_of(catalog, facts, delivery, now) for delivery in wanted})
+    cells = {delivery: cell_of(catalog, facts, delivery, now) for delivery in wanted}
+    return Picture(catalog, periods, cells, [why for whys in found.landed.unusable.values() for why in whys])
 
 
 def stored_deliveries(catalog: Catalog, lake: Lake) -> set[Delivery]:
@@ -241,9 +243,10 @@ def in_bronze(catalog: Catalog, lake: Lake) -> set[Delivery]:
 
 def as_markdown(picture: Picture) -> str:
     """Write a picture as a table with its legend, without feeds of which nothing is there."""
-    feeds = picture.feeds()
+    feeds, unusable = picture.feeds(), [f"- {markdown_of(why)}" for why in picture.unusable]
     if not feeds:
-        return f"Nothing stands in landing, and nothing is stored, from {picture.periods[0]} to {picture.periods[-1]}."
+        nothing = "Nothing stands in landing, and nothing is stored,"
+        return "\n".join([f"{nothing} from {picture.periods[0]} to {picture.periods[-1]}.", *unusable])
     cells = {delivery: cell for delivery, cell in picture.cells.items() if delivery[0] in feeds}
     shown, says = Picture(picture.catalog, picture.periods, cells), meanings(picture.catalog)
     return "\n".join([
@@ -256,6 +259,7 @@ def as_markdown(picture: Picture) -> str:
         "",
         *(f"- {_SYMBOLS[state]} **{state}**: {says[state]}" for state in shown.states()),
         *(f"- {markdown_of(reason)}" for reason in picture.reasons()),
+        *unusable,
     ])  # fmt: skip
 
 

@@ -15,8 +15,10 @@ from taxi_assets.deliveries import plan as plans
 from taxi_assets.deliveries.landed import Delivery, sorted_out
 from taxi_assets.deliveries.plan import Plan, Seen, dump, load
 from taxi_assets.deliveries.sensor import landing_sensor
+from taxi_assets.deliveries.status import InLanding, State, as_markdown, draw
 from taxi_assets.errors import LandingError
 from taxi_assets.landing import LandedFile, Landing
+from taxi_assets.markdown import markdown_of
 from taxi_assets.nyctaxi import NYCTAXI
 from taxi_assets.nyctaxi.trip_files import trip_files
 from taxi_assets.places import landing_of
@@ -167,3 +169,17 @@ def test_files_of_other_names_are_none_of_its(star: Star) -> None:
     assert result.run_requests == []
     assert trip_files(landing_of(star.settings)) == []
     assert "Nothing new among 0 files." in str(result.skip_reason)
+
+
+def test_the_picture_says_of_which_files_it_isnt_known_what_they_hold(star: Star) -> None:
+    star.land(rides(1))
+    (Path(star.settings.landing_root) / "nyctaxi_trips_2.parquet").write_text("no Parquet")
+
+    found = InLanding.of(NYCTAXI, landing_of(star.settings), star.instance)
+    picture = draw(found, star.lake, star.instance, [JANUARY])
+
+    assert picture.cells["trips", JANUARY].state is State.LANDED
+    (why,) = picture.unusable
+    assert why.startswith("nyctaxi_trips_2.parquet can't be used:")
+    assert as_markdown(picture).endswith(f"\n- {markdown_of(why)}")
+    assert any(why in message for message in [str(tick(star).skip_reason)])
