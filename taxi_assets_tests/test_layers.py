@@ -98,6 +98,17 @@ def test_mechanisms_have_no_word_for_what_taxis_do(folder: str) -> None:
     assert found == []
 
 
+@EACH_MODULE
+def test_only_catalogs_and_samples_know_of_months_and_services(path: Path) -> None:
+    catalogs = {one.name for one in CATALOGS}
+    # `fetch` is a command of one catalog's alone.
+    if path.relative_to(ROOT).parts[0] in {*catalogs, "sample"} or where(path) == "cli/landing.py":
+        return
+    named = [f"{where(path)}:{line}" for line, name in imports(path) if name.split(".")[-1] in {"Month", "Service"}]
+
+    assert named == []
+
+
 @pytest.mark.parametrize(
     "text", ["fare", "a trip", "trip_distance", "TLC's", "tlc_gold", "taxis", "Taxi zone", "pickup_borough"]
 )
@@ -233,8 +244,9 @@ def test_a_tables_file_can_be_read_at_one_sitting(path: Path) -> None:
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_each_table_stands_in_a_file_of_its_name(layer: str) -> None:
-    for path in below(f"tlc/{layer}"):
+@pytest.mark.parametrize("catalog", [one.name for one in CATALOGS])
+def test_each_table_stands_in_a_file_of_its_name(catalog: str, layer: str) -> None:
+    for path in below(f"{catalog}/{layer}"):
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 tables = [
@@ -243,4 +255,4 @@ def test_each_table_stands_in_a_file_of_its_name(layer: str) -> None:
                     if keyword.arg == "table" and isinstance(keyword.value, ast.Constant)
                 ]
                 for table in tables:
-                    assert table.removesuffix("_quarantine") == f"tlc_{layer}/{path.stem}", where(path)
+                    assert table.removesuffix("_quarantine") == f"{catalog}_{layer}/{path.stem}", where(path)
