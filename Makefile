@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Spark's packages are large, and only needed by those who name it.
 READY := $(if $(filter spark,$(TAXI_ENGINE)),.venv/spark,.venv/installed)
 
-.PHONY: demo ui test fast lint bench drill clean
+.PHONY: demo ui test soak fast lint bench drill clean
 
 # On folders of its own, whatever is exported: made-up months must not get between real ones, nor their runs.
 demo: export TAXI_LANDING_ROOT := $(CURDIR)/data/landing
@@ -46,6 +46,11 @@ ui: $(READY)
 
 test: lint .venv/dev
 	$(BIN)/pytest -n 2 --dist loadscope
+
+# All rounds of what `make test` does a few of: kills, races of writers, two machines.
+soak: export TAXI_SOAK := 1
+soak: .venv/dev
+	$(BIN)/pytest -m soak
 
 fast: .venv/dev
 	$(BIN)/pytest -m fast

@@ -18,15 +18,16 @@ import pytest
 
 from taxi_assets.engines import DeltaLocation
 from taxi_assets_tests.engines.made_up import Sales, Shops, read, sale, sales, shops
+from taxi_assets_tests.full.rounds import rounds
 from taxi_assets_tests.s3_server import S3Server
 from taxi_assets_tests.scenario import POLARS
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.soak]
 
 WRITERS = 6
 DAYS = [date(2024, 1, number + 1) for number in range(WRITERS)]
 PATIENCE = 120
-ROUNDS_ON_A_DISK = 200
+ROUNDS_ON_A_DISK = rounds(200, 24)
 # Few, as the server makes whoever comes second to a file wait for a second.
 ROUNDS_IN_A_BUCKET = 5
 RACES = 10

@@ -1,6 +1,6 @@
 """Claims about the write of one table by processes that are killed at any moment of it, or write it side by side.
 
-25 kills within each kind of write, 40 rounds of three writers of one partition or of the same keys.
+Of all rounds, 25 kills within each kind of write, 40 times three writers of one partition or of the same keys.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import polars.selectors as cs
 import pytest
 
 from taxi_assets_tests.full.forks import Write, barrier, died, start
+from taxi_assets_tests.full.rounds import rounds
 from taxi_assets_tests.full.writers import WriteTable, days, payments, replace_days, side_by_side, upsert_payments
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.soak]
 
-KILLS, ROUNDS = 25, 40
+KILLS, ROUNDS = rounds(25, 8), rounds(40, 6)
 ROWS = 300_000  # several row groups: the write takes long enough to be hit in its middle
 
 Rows = Callable[[int, int], pl.LazyFrame]
@@ -53,7 +54,8 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_rows_or_the_new_ones(
     for issue in range(2, 2 + KILLS):
         to_table = Write.to(table)
         process = start(write, table, issue, ROWS)
-        state = to_table.kill(process, 1.1 * size * (issue - 2) / KILLS)
+        # From before the file is begun to behind its end.
+        state = to_table.kill(process, 1.1 * size * (issue - 2) / (KILLS - 1))
         died(process)
         states[state] += 1
         holds = issue if state == "committed" else holds

@@ -1,6 +1,6 @@
 """Claims about two machines that run the same month on one lake, each with a DAGSTER_HOME and a landing of its own.
 
-Nothing keeps one waiting for the other. Four rounds with another issue of the month on each, one with the same.
+Nothing keeps one waiting for the other. Rounds with another issue of the month on each, one with the same.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from taxi_assets.sample import write_month
 from taxi_assets.tlc.vocabulary import METERED
 from taxi_assets_tests.full.forks import died, start_cli
 from taxi_assets_tests.full.processes import Home, contents
+from taxi_assets_tests.full.rounds import rounds
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.soak]
 
 MONTH = "2024-01"
 
@@ -31,7 +32,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, Home]:
     return homes
 
 
-@pytest.mark.parametrize("round_", range(4))
+@pytest.mark.parametrize("round_", range(rounds(4, 2)))
 def test_of_two_issues_run_at_the_same_time_every_table_has_the_same_one(
     machines: tuple[Home, Home], tmp_path: Path, round_: int
 ) -> None:
