@@ -182,7 +182,7 @@ def test_an_instance_that_cant_be_made_is_one_line_that_names_the_setting(
 ) -> None:
     (tmp_path / "a_file").write_text("in the way")
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "a_file"))
-    outcome = run("checks", "2024-01")
+    outcome = run("status", "2024-01")
     assert outcome.status == 2
     assert "DAGSTER_HOME" in only_line(outcome)
 

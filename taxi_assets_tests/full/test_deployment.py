@@ -245,6 +245,8 @@ def test_systemd_finds_nothing_wrong_with_the_units(systemd: str, tmp_path: Path
     programs.mkdir(parents=True)
     for program in ("dagster", "dagster-daemon", "python"):
         (programs / program).touch(0o755)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/sh").touch(0o755)
 
     units = [unit.name for unit in UNITS.values()]
     found = subprocess.run(

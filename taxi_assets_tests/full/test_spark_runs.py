@@ -185,7 +185,8 @@ def test_a_step_that_fails_on_spark_says_why_in_one_line_and_leaves_the_month_as
 
     month.unlink()
     stored.rename(month)
-    (said,) = workspace.failures(failed)
+    # Gold, of what was stored before, fails as well: its rows are aside.
+    said, *_ = workspace.failures(failed)
     assert said.startswith("tlc_silver/green_trips 2024-01 failed: ")
     assert str(month.name) in said
     assert said.endswith("tlc_silver/green_trips 2024-01 stands as before.")
